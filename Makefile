@@ -1,0 +1,68 @@
+# lkvm: make, make check, make demo, make install; see README.md
+#
+# Variants are built side by side:  build/obj (release), build/asan, build/tsan.
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+CC       ?= cc
+CLANG    ?= clang
+WARN     := -Wall -Wextra -Werror
+OPT      ?= -O2 -g
+CPPFLAGS += -Iinclude -D_GNU_SOURCE
+CFLAGS   += -std=gnu11 $(OPT) $(WARN) -pthread -fno-strict-aliasing -fstack-protector-strong
+LDLIBS   := -laio -pthread
+
+VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+
+LIB_SRCS  := $(sort $(wildcard kvm/*.c kvm/cmd/*.c virtio/*.c disk/*.c pci/*.c x86/*.c))
+UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
+
+SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN_tsan := -fsanitize=thread
+
+all: $(BUILD)/lkvm
+
+# $(call variant,NAME,EXTRA FLAGS): objects, library and binary of one variant
+define variant
+$(BUILD)/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CPPFLAGS) $$(CFLAGS) $(2) -MMD -MP -c -o $$@ $$<
+
+$(BUILD)/$(1)/kvm/cmd/version.o: CPPFLAGS += -DLKVM_VERSION='"$(VERSION)"'
+
+$(BUILD)/$(1)/liblkvm.a: $(LIB_SRCS:%.c=$(BUILD)/$(1)/%.o)
+	@rm -f $$@
+	ar rcs $$@ $$^
+
+$(BUILD)/$(1)/lkvm: $(BUILD)/$(1)/main.o $(BUILD)/$(1)/liblkvm.a
+	$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+
+$(BUILD)/$(1)/unit/%: tests/unit/%.c $(BUILD)/$(1)/liblkvm.a
+	@mkdir -p $$(@D)
+	$$(CC) $$(CPPFLAGS) -I. $$(CFLAGS) $(2) -MMD -MP -MF $$@.d -o $$@ $$< $(BUILD)/$(1)/liblkvm.a $$(LDLIBS) -lcmocka
+
+-include $(LIB_SRCS:%.c=$(BUILD)/$(1)/%.d) $(BUILD)/$(1)/main.d $(wildcard $(BUILD)/$(1)/unit/*.d)
+endef
+
+$(eval $(call variant,obj,))
+$(eval $(call variant,asan,$(SAN_asan)))
+$(eval $(call variant,tsan,$(SAN_tsan)))
+
+$(BUILD)/lkvm: $(BUILD)/obj/lkvm
+	@ln -sf obj/lkvm $@
+
+asan: $(BUILD)/asan/lkvm
+tsan: $(BUILD)/tsan/lkvm
+
+unit-bins: $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/asan/unit/%)
+
+unit: unit-bins
+	@set -e; for t in $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/asan/unit/%); do $$t; done
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all asan tsan unit unit-bins clean
+.DELETE_ON_ERROR:

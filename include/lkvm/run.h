@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef LKVM_RUN_H
+#define LKVM_RUN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Why the VM came to its end.  The command turns it into an exit status. */
+enum run_end {
+	RUN_END_NONE, /* still running */
+	RUN_END_POWEROFF,
+	RUN_END_RESET, /* i8042, reset register, port 0xcf9 */
+	RUN_END_EXIT_PORT, /* code: the value the guest wrote, 0 to 255 */
+	RUN_END_TRIPLE_FAULT,
+	RUN_END_KVM_INTERNAL, /* code: suberror; cpu */
+	RUN_END_KVM_ENTRY, /* code: low bits of the hardware reason; cpu */
+	RUN_END_KVM_ERROR, /* code: errno of KVM_RUN; cpu */
+	RUN_END_KEYBOARD, /* Ctrl-A x */
+	RUN_END_SIGNAL, /* code: signal number */
+	RUN_END_HOST, /* code: errno; lkvm itself could not go on */
+};
+
+/*
+ * The first call of run__end() decides the outcome; later ones change nothing.
+ * endfd becomes readable then; the main thread waits for it and tears down.
+ */
+struct run {
+	pthread_mutex_t lock; /* guards the outcome, never held across a wait */
+	enum run_end end;
+	int code;
+	int cpu; /* vCPU that ended it, -1: none */
+	atomic_bool ended; /* vCPU threads look at it before each KVM_RUN */
+	int endfd; /* eventfd */
+};
+
+int run__init(struct run *run); /* 0 or -errno */
+void run__fini(struct run *run);
+void run__end(struct run *run, enum run_end end, int code, int cpu); /* any thread */
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef LKVM_VCPU_H
+#define LKVM_VCPU_H
+
+#include <linux/kvm.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <lkvm/vm.h>
+
+/* Exits to user space, counted by the vCPU thread alone; read by others when it has ended. */
+struct vcpu_stats {
+	uint64_t io;
+	uint64_t mmio;
+	uint64_t other;
+	uint64_t interrupted;
+};
+
+struct vcpu {
+	struct vm *vm;
+	unsigned int id; /* index, and APIC id */
+	int fd;
+	struct kvm_run *run;
+	pthread_t thread;
+	bool started;
+	atomic_bool stopped; /* the thread has left its loop */
+	struct vcpu_stats stats;
+};
+
+/*
+ * Create @nr vCPUs (descriptors and run areas, no threads): vm->vcpus.
+ * Main thread.  0 or -errno with a message that names KVM's maximum.
+ */
+int vcpu__create_all(struct vm *vm, unsigned int nr, struct lk_err *err);
+
+/*
+ * Start one thread a vCPU, named "vcpu-N"; each runs the guest until
+ * vm->run.ended.  The last step of start-up.  0 or -errno (all stopped again).
+ */
+int vcpu__start_all(struct vm *vm);
+
+/*
+ * After run__end(): get every vCPU out of KVM_RUN (immediate_exit and a
+ * signal, so that a kick between check and entry is not lost) and join.
+ */
+void vcpu__stop_all(struct vm *vm);
+
+/* Close descriptors and run areas.  Threads have ended. */
+void vcpu__destroy_all(struct vm *vm);
+
+#endif

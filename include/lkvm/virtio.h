@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef LKVM_VIRTIO_H
+#define LKVM_VIRTIO_H
+
+#include <linux/virtio_config.h>
+#include <linux/virtio_ids.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <lkvm/mem.h>
+#include <lkvm/virtq.h>
+
+struct virtio_dev;
+struct virtio_queue;
+
+/*
+ * A virtio device type.  The transport (virtio_pci.h) owns the registers and
+ * calls in here; the device never knows which transport carries it.
+ */
+struct virtio_dev_ops {
+	uint16_t id; /* VIRTIO_ID_BLOCK, ... */
+	const char *name; /* short, for thread names and messages: "blk" */
+	/*
+	 * Device configuration space.  @off + @len <= config_size.  Called in
+	 * vCPU threads under the transport's lock.  config_write may be NULL.
+	 */
+	void (*config_read)(struct virtio_dev *dev, unsigned int off, void *buf, unsigned int len);
+	void (*config_write)(struct virtio_dev *dev, unsigned int off, const void *buf,
+			     unsigned int len);
+	/*
+	 * I/O thread of the queue: serve queue->ring until
+	 * virtio_queue__running() says no, then finish every request in flight
+	 * and return.  A broken ring: virtio_dev__fail(), then wait likewise.
+	 */
+	void (*queue_run)(struct virtio_queue *queue);
+};
+
+struct virtio_transport_ops {
+	/* Used buffer notification.  I/O thread, no lock.  True: an interrupt went out. */
+	bool (*signal)(struct virtio_dev *dev, struct virtio_queue *queue);
+	/* Any thread: configuration changed: bump the generation, interrupt the driver. */
+	void (*config_changed)(struct virtio_dev *dev);
+	/* Any thread: DEVICE_NEEDS_RESET (2.1.2), configuration interrupt. */
+	void (*fail)(struct virtio_dev *dev);
+};
+
+enum virtio_queue_state {
+	VIRTIO_QUEUE_IDLE, /* the thread sleeps; ring not touched */
+	VIRTIO_QUEUE_RUNNING, /* set by the transport, after ring is initialised */
+	VIRTIO_QUEUE_STOPPING, /* set by the transport; the thread answers with IDLE */
+	VIRTIO_QUEUE_QUIT, /* set at the end of the VM; the thread ends */
+};
+
+struct virtio_queue_stats { /* I/O thread alone; read by others after it has ended */
+	uint64_t wakes; /* returns from the place where the thread sleeps */
+	uint64_t drains; /* drains that found at least one request */
+	uint64_t popped; /* heads taken */
+	uint64_t completed; /* heads given back */
+	uint64_t interrupts; /* interrupts sent */
+	uint64_t suppressed; /* publishes for which the driver wanted none */
+	uint64_t errors; /* requests that ended with IOERR or UNSUPP */
+};
+
+struct virtio_queue {
+	struct virtio_dev *dev;
+	unsigned int index;
+	/* registers: the transport's lock */
+	uint16_t size_max, size;
+	bool enabled;
+	uint64_t desc, avail, used;
+	atomic_uint vector; /* VIRTIO_MSI_NO_VECTOR: this queue never signals */
+	/*
+	 * The one place to sleep: the guest's kick (ioeventfd), completions of
+	 * the I/O engine and run control all signal this eventfd.
+	 */
+	int wakefd;
+	_Atomic enum virtio_queue_state state;
+	pthread_t thread;
+	bool has_thread;
+	struct virtq ring; /* I/O thread's while RUNNING or STOPPING */
+	struct virtio_queue_stats stats;
+	void *priv; /* the device type's, per queue */
+};
+
+struct virtio_dev {
+	const struct virtio_dev_ops *ops;
+	const struct virtio_transport_ops *transport;
+	void *transport_data;
+	void *priv; /* the device type's */
+	const struct guest_mem *mem;
+	uint64_t offered; /* feature bits; the transport adds VERSION_1 and ring features */
+	_Atomic uint64_t features; /* negotiated; constant while queues run */
+	unsigned int config_size;
+	unsigned int nr_queues;
+	struct virtio_queue *queues;
+};
+
+/*
+ * Allocate queues (eventfds, no threads).  @size_max: a power of two up to
+ * VIRTQ_MAX_SIZE.  Main thread.  The caller has filled in ops, priv, mem,
+ * offered, config_size.  0 or -errno.
+ */
+int virtio_dev__init(struct virtio_dev *dev, unsigned int nr_queues, uint16_t size_max);
+/* Frees the queues; threads have ended. */
+void virtio_dev__fini(struct virtio_dev *dev);
+
+/* Start the I/O thread of each queue ("NAME-INDEX.Q", at most 15 characters), idle.  Main thread. */
+int virtio_dev__start_threads(struct virtio_dev *dev, const char *name);
+/* QUIT, wake, join.  Main thread, after the vCPUs have ended. */
+void virtio_dev__stop_threads(struct virtio_dev *dev);
+
+/* Transport: IDLE -> RUNNING with queue->ring initialised; RUNNING -> STOPPING. */
+void virtio_queue__start(struct virtio_queue *queue);
+void virtio_queue__stop(struct virtio_queue *queue);
+/* Transport: true once no thread touches the ring of any queue. */
+bool virtio_dev__idle(struct virtio_dev *dev);
+
+/* I/O thread: go on serving?  Acquire: the ring and features of this activation are visible. */
+static inline bool virtio_queue__running(struct virtio_queue *queue)
+{
+	return atomic_load_explicit(&queue->state, memory_order_acquire) == VIRTIO_QUEUE_RUNNING;
+}
+
+/* I/O thread: sleep until wakefd is signalled, and clear it.  One system call. */
+void virtio_queue__sleep(struct virtio_queue *queue);
+
+/* Any thread: wake the I/O thread. */
+void virtio_queue__wake(struct virtio_queue *queue);
+
+static inline bool virtio_dev__has(const struct virtio_dev *dev, unsigned int bit)
+{
+	return (atomic_load_explicit(&dev->features, memory_order_relaxed) >> bit) & 1;
+}
+
+/* I/O thread: publish what was pushed and send at most one interrupt for it. */
+void virtio_queue__publish(struct virtio_queue *queue);
+
+static inline void virtio_dev__fail(struct virtio_dev *dev)
+{
+	dev->transport->fail(dev);
+}
+
+#endif

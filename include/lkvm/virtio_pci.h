@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef LKVM_VIRTIO_PCI_H
+#define LKVM_VIRTIO_PCI_H
+
+#include <linux/virtio_pci.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <lkvm/msix.h>
+#include <lkvm/pci.h>
+#include <lkvm/virtio.h>
+
+/*
+ * Modern virtio over PCI (virtio 1.2, 4.1).  BAR 0 (64-bit) holds the common,
+ * ISR, device and notify structures, BAR 2 (64-bit) the MSI-X table and PBA.
+ * One notify address a queue, each an ioeventfd that follows the BAR.
+ *
+ * Reset never blocks a vCPU: writing 0 to device_status tells the I/O threads
+ * to finish, and device_status reads non-zero until they have (2.1, 4.1.4.3.1:
+ * the driver waits for 0).
+ */
+struct virtio_pci {
+	struct pci_dev pci;
+	struct msix msix;
+	struct virtio_dev *dev;
+	struct vm *vm;
+	pthread_mutex_t lock; /* register file; vCPU threads; never held across I/O */
+	unsigned int nr_vectors; /* 0: no MSI-X capability, INTx alone */
+	atomic_uint status; /* device_status */
+	atomic_uint isr; /* VIRTIO_PCI_ISR_* */
+	atomic_uint msix_config; /* vector or VIRTIO_MSI_NO_VECTOR */
+	atomic_uint generation;
+	bool resetting;
+	uint32_t device_feature_select, driver_feature_select;
+	uint64_t driver_features;
+	uint16_t queue_select;
+	uint64_t notify_base; /* where the notify structure answers now, 0: unmapped */
+};
+
+/*
+ * Attach @dev to a new PCI function.  @nr_vectors: 0 for INTx alone, 1 for one
+ * shared vector, up to the number of queues + 1.  @class_code: 24 bits.
+ * Main thread.  The virtio_pci and dev stay the caller's and outlive the vCPUs.
+ */
+int virtio_pci__init(struct virtio_pci *vp, struct virtio_dev *dev, struct pci_bus *bus,
+		     unsigned int nr_vectors, uint32_t class_code);
+void virtio_pci__fini(struct virtio_pci *vp);
+
+#endif
