@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The virtio devices of the machine and their I/O threads. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "machine_steps.h"
+
+#define BLK_QUEUE_SIZE 256
+#define CLASS_STORAGE_OTHER 0x018000
+#define CLASS_RNG 0xff0000 /* no class fits; "does not fit any defined class" */
+
+static unsigned int nr_queues(const struct machine *m, const struct disk_option *opt)
+{
+	if (opt->queues)
+		return opt->queues;
+	return m->opts->cpus < OPTIONS_DEFAULT_QUEUES ? m->opts->cpus : OPTIONS_DEFAULT_QUEUES;
+}
+
+static int nr_vectors(const struct disk_option *opt, unsigned int queues, unsigned int *vectors,
+		      struct lk_err *err)
+{
+	*vectors = opt->vectors < 0 ? queues + 1 : (unsigned int)opt->vectors;
+	if (*vectors > queues + 1)
+		return lk_err__set(err, -EINVAL,
+				   "-d %s: vectors=%u, but %u queues can use at most %u; give less "
+				   "or add queues=",
+				   opt->path, *vectors, queues, queues + 1);
+	return 0;
+}
+
+static int disk_up(struct machine *m, unsigned int i, struct lk_err *err)
+{
+	const struct disk_option *opt = &m->opts->disk[i];
+	struct machine_disk *md = &m->disk[i];
+	struct virtio_blk_params params = {
+		.disk = &md->disk,
+		.mem = &m->vm.mem,
+		.nr_queues = nr_queues(m, opt),
+		.queue_size = BLK_QUEUE_SIZE,
+		.serial = opt->serial,
+	};
+	unsigned int vectors;
+	int ret;
+
+	ret = nr_vectors(opt, params.nr_queues, &vectors, err);
+	if (!ret)
+		ret = virtio_blk__init(&md->blk, &params, err);
+	if (ret)
+		return ret;
+	md->has_blk = true;
+	ret = virtio_pci__init(&md->pci, &md->blk.dev, &m->pci, vectors, CLASS_STORAGE_OTHER);
+	if (ret)
+		return lk_err__set(err, ret, "disk %s: no place on the PCI bus: %s", opt->path,
+				   strerror(-ret));
+	md->has_pci = true;
+	return 0;
+}
+
+int step__disks_up(struct machine *m, struct lk_err *err)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < m->opts->nr_disks; i++) {
+		ret = disk_up(m, i, err);
+		if (ret) {
+			step__disks_down(m);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+void step__disks_down(struct machine *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->opts->nr_disks; i++) {
+		if (m->disk[i].has_pci)
+			virtio_pci__fini(&m->disk[i].pci);
+		if (m->disk[i].has_blk)
+			virtio_blk__fini(&m->disk[i].blk);
+		m->disk[i].has_pci = m->disk[i].has_blk = false;
+	}
+}
+
+int step__rng_up(struct machine *m, struct lk_err *err)
+{
+	int ret;
+
+	if (!m->opts->rng)
+		return 0;
+	ret = virtio_rng__init(&m->rng, &m->vm.mem);
+	if (ret)
+		return lk_err__set(err, ret, "--rng: %s", strerror(-ret));
+	ret = virtio_pci__init(&m->rng_pci, &m->rng.dev, &m->pci, 2, CLASS_RNG);
+	if (ret) {
+		virtio_rng__fini(&m->rng);
+		return lk_err__set(err, ret, "--rng: no place on the PCI bus: %s", strerror(-ret));
+	}
+	m->has_rng = true;
+	return 0;
+}
+
+void step__rng_down(struct machine *m)
+{
+	if (!m->has_rng)
+		return;
+	virtio_pci__fini(&m->rng_pci);
+	virtio_rng__fini(&m->rng);
+	m->has_rng = false;
+}
+
+int step__threads_up(struct machine *m, struct lk_err *err)
+{
+	char name[16];
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < m->opts->nr_disks && !ret; i++) {
+		snprintf(name, sizeof(name), "blk-%u", i);
+		ret = virtio_dev__start_threads(&m->disk[i].blk.dev, name);
+	}
+	if (!ret && m->has_rng)
+		ret = virtio_dev__start_threads(&m->rng.dev, "rng");
+	if (!ret)
+		return 0;
+	step__threads_down(m);
+	return lk_err__set(err, ret,
+			   "cannot start the I/O threads: %s; raise the limit on threads (ulimit "
+			   "-u, pids cgroup) or give fewer queues=",
+			   strerror(-ret));
+}
+
+void step__threads_down(struct machine *m)
+{
+	unsigned int i;
+
+	if (m->has_rng)
+		virtio_dev__stop_threads(&m->rng.dev);
+	for (i = 0; i < m->opts->nr_disks; i++)
+		virtio_dev__stop_threads(&m->disk[i].blk.dev);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* lkvm version */
+#include <stdio.h>
+
+#include <linux/kvm.h>
+
+#include "cmd.h"
+
+#ifndef LKVM_VERSION
+#define LKVM_VERSION "unknown"
+#endif
+
+void cmd_version__help(FILE *out)
+{
+	fprintf(out, "Usage: lkvm version\n\n"
+		     "Prints the version, the compiler, and the I/O engines built in.\n");
+}
+
+int cmd_version(int argc, char **argv, struct timeline *tl)
+{
+	(void)argv;
+	(void)tl;
+	if (argc > 1) {
+		fprintf(stderr, "lkvm: version takes no arguments\n");
+		return STATUS_START;
+	}
+	printf("lkvm %s\n", LKVM_VERSION);
+	printf("compiler  %s\n", __VERSION__);
+	printf("KVM API   %d\n", KVM_API_VERSION);
+	printf("engines   aio (libaio) threads\n");
+	return STATUS_OK;
+}
