@@ -10,7 +10,9 @@
 /*
  * virtio-blk (virtio 1.2, 5.2).  Features by disk: SEG_MAX, BLK_SIZE,
  * TOPOLOGY, FLUSH, MQ (more than one queue), RO.  The request array, one
- * request a descriptor head, and the engine context are per queue.
+ * request a descriptor head, and the engine context are per queue.  A driver
+ * that does not accept FLUSH gets write-through: each write is followed by a
+ * flush before it completes (5.2.6.2).
  */
 struct virtio_blk {
 	struct virtio_dev dev;
@@ -24,7 +26,7 @@ struct virtio_blk_params {
 	const struct guest_mem *mem;
 	unsigned int nr_queues; /* 1 to 16 */
 	uint16_t queue_size; /* power of two, 16 to 1024 */
-	const char *serial; /* at most 20 bytes */
+	const char *serial; /* at most 20 bytes; NULL: none, all NUL */
 };
 
 /* Main thread.  0 or -errno with a message (engine limits). */

@@ -4,7 +4,12 @@
 
 #include <lkvm/virtio.h>
 
-/* virtio-rng (virtio 1.2, 5.4): one queue, filled from getrandom(2). */
+/*
+ * virtio-rng (virtio 1.2, 5.4): one queue, filled from getrandom(2).  No
+ * configuration space: config_size is 0 and config_read NULL.
+ */
+#define VIRTIO_RNG_QUEUE_SIZE 64
+
 struct virtio_rng {
 	struct virtio_dev dev;
 };

@@ -18,8 +18,17 @@
  * into a local copy; indices are checked against the queue size; a chain is
  * never followed for more than the queue size plus one indirect table of at
  * most the queue size.
+ *
+ * Indirect tables (2.7.5.3): 1 to queue size entries, anywhere in guest memory
+ * (no alignment), read from entry 0; the WRITE flag of the descriptor that
+ * refers to one is ignored; INDIRECT with NEXT, within a table, or without the
+ * feature is a broken ring.  So is a table outside of guest memory: unlike a
+ * buffer it leaves no status byte to answer in.
  */
 #define VIRTQ_MAX_SIZE 1024
+
+/* iovec entries for the longest chain: all direct descriptors, the last one a full indirect table. */
+#define VIRTQ_CHAIN_IOV(size) (2U * (size))
 
 struct virtq_layout {
 	uint16_t size; /* entries, a power of two, 2 to VIRTQ_MAX_SIZE */
@@ -34,7 +43,8 @@ struct virtq_chain {
 	unsigned int nr_out; /* iov[0 .. nr_out) is readable by the device */
 	unsigned int nr_in; /* iov[nr_out .. nr_out + nr_in) is writable */
 	uint64_t out_len, in_len; /* bytes, faulting segments included */
-	struct iovec *iov; /* the caller's, iov_max entries: at least the queue size */
+	void *in_last; /* last writable byte; NULL: there is none, or not in guest memory */
+	struct iovec *iov; /* the caller's, iov_max entries: VIRTQ_CHAIN_IOV(queue size) */
 	unsigned int iov_max;
 };
 
@@ -45,6 +55,7 @@ struct virtq {
 	struct vring_avail *avail;
 	struct vring_used *used;
 	uint16_t next_avail; /* free running: first avail entry not popped */
+	uint16_t avail_seen; /* avail index as last read: entries up to it may be popped */
 	uint16_t next_used; /* free running: next used entry to fill */
 	uint16_t published; /* used index as the guest sees it */
 	unsigned int in_flight; /* popped, not pushed */
@@ -53,8 +64,9 @@ struct virtq {
 
 /*
  * Check alignment (2.7: 16, 2, 4), size and that all three areas lie in guest
- * memory; continue from the used index found there (0 on a fresh ring).
- * 0, -EINVAL, -EFAULT.
+ * memory, each with the event field at its end that the table in 2.7 gives it
+ * whatever is negotiated; continue from the used index found there (0 on a
+ * fresh ring).  0, -EINVAL, -EFAULT.
  */
 int virtq__init(struct virtq *ring, const struct guest_mem *mem, const struct virtq_layout *layout);
 
@@ -65,11 +77,17 @@ int virtq__pending(const struct virtq *ring);
  * Take the next chain.  1: *chain filled in; empty segments are left out.
  * 0: none.  -EINVAL: the ring is broken (index jump, head or next out of range,
  * loop, readable after writable, bad indirect table, head already in flight):
- * the device needs a reset.
+ * the device needs a reset.  The head is then not in flight.
+ *
+ * A chain can be longer than the 2^32 bytes that 2.7.5 allows a driver: out_len
+ * and in_len hold the true sums.
  */
 int virtq__pop(struct virtq *ring, struct virtq_chain *chain);
 
-/* Put a chain into the used ring, @len bytes written; not visible before virtq__publish(). */
+/*
+ * Put a chain into the used ring, @len bytes written; not visible before
+ * virtq__publish().  A head that is not in flight is ignored.
+ */
 void virtq__push(struct virtq *ring, uint16_t head, uint32_t len);
 
 /*

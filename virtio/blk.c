@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* virtio-blk: features, configuration space, set-up (virtio 1.2, 5.2.3 to 5.2.5). */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "blk.h"
+
+static void config_read(struct virtio_dev *dev, unsigned int off, void *buf, unsigned int len)
+{
+	const struct virtio_blk *blk = dev->priv;
+
+	memcpy(buf, (const char *)&blk->config + off, len);
+}
+
+static const struct virtio_dev_ops blk_ops = {
+	.id = VIRTIO_ID_BLOCK,
+	.name = "blk",
+	.config_read = config_read,
+	.queue_run = virtio_blk_queue__run,
+};
+
+static uint64_t offered_features(const struct virtio_blk_params *params)
+{
+	uint64_t features = (1ULL << VIRTIO_BLK_F_SEG_MAX) | (1ULL << VIRTIO_BLK_F_BLK_SIZE) |
+			    (1ULL << VIRTIO_BLK_F_TOPOLOGY) | (1ULL << VIRTIO_BLK_F_FLUSH);
+
+	if (params->nr_queues > 1)
+		features |= 1ULL << VIRTIO_BLK_F_MQ;
+	if (params->disk->read_only)
+		features |= 1ULL << VIRTIO_BLK_F_RO;
+	return features;
+}
+
+/* Capacity counts 512-byte sectors, topology logical blocks. */
+static void fill_config(struct virtio_blk_config *config, const struct virtio_blk_params *params)
+{
+	const struct disk_geometry *geo = &params->disk->geo;
+	uint32_t per_physical = geo->physical_block / geo->logical_block;
+	uint8_t exp = 0;
+
+	while (exp < 31 && (2U << exp) <= per_physical)
+		exp++;
+	per_physical = 1U << exp;
+
+	config->capacity = htole64(params->disk->size / DISK_SECTOR);
+	/* header and status take two descriptors of a chain (5.2.4) */
+	config->seg_max = htole32(params->queue_size - 2U);
+	config->blk_size = htole32(geo->logical_block);
+	config->physical_block_exp = exp;
+	config->alignment_offset = 0;
+	config->min_io_size = htole16(per_physical > UINT16_MAX ? UINT16_MAX : per_physical);
+	config->opt_io_size = htole32(geo->opt_io / geo->logical_block);
+	config->num_queues = htole16(params->nr_queues);
+}
+
+static int check_params(const struct virtio_blk_params *params, struct lk_err *err)
+{
+	const char *path = params->disk->path;
+	unsigned int size = params->queue_size;
+
+	if (params->nr_queues < 1 || params->nr_queues > 16)
+		return lk_err__set(err, -EINVAL, "disk %s: queues must be 1 to 16, not %u", path,
+				   params->nr_queues);
+	if (size < 16 || size > VIRTQ_MAX_SIZE || (size & (size - 1)))
+		return lk_err__set(err, -EINVAL,
+				   "disk %s: queue size must be a power of two from 16 to %u", path,
+				   VIRTQ_MAX_SIZE);
+	if (params->serial && strlen(params->serial) > VIRTIO_BLK_ID_BYTES)
+		return lk_err__set(err, -EINVAL, "disk %s: serial is longer than %u bytes", path,
+				   VIRTIO_BLK_ID_BYTES);
+	return 0;
+}
+
+int virtio_blk__init(struct virtio_blk *blk, const struct virtio_blk_params *params,
+		     struct lk_err *err)
+{
+	unsigned int i;
+	int ret;
+
+	ret = check_params(params, err);
+	if (ret)
+		return ret;
+
+	memset(blk, 0, sizeof(*blk));
+	blk->disk = params->disk;
+	if (params->serial)
+		memcpy(blk->serial, params->serial, strlen(params->serial));
+	fill_config(&blk->config, params);
+
+	blk->dev.ops = &blk_ops;
+	blk->dev.priv = blk;
+	blk->dev.mem = params->mem;
+	blk->dev.offered = offered_features(params);
+	blk->dev.config_size = sizeof(blk->config);
+	ret = virtio_dev__init(&blk->dev, params->nr_queues, params->queue_size);
+	if (ret)
+		return lk_err__set(err, ret, "disk %s: no memory or eventfd for %u queues: %s",
+				   params->disk->path, params->nr_queues, strerror(-ret));
+
+	for (i = 0; i < params->nr_queues; i++) {
+		ret = virtio_blk_queue__init(&blk->dev.queues[i], blk->disk, err);
+		if (ret) {
+			virtio_blk__fini(blk);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+void virtio_blk__fini(struct virtio_blk *blk)
+{
+	unsigned int i;
+
+	for (i = 0; i < blk->dev.nr_queues; i++)
+		virtio_blk_queue__fini(&blk->dev.queues[i]);
+	virtio_dev__fini(&blk->dev);
+}
