@@ -46,6 +46,8 @@ $(BUILD)/$(1)/unit/%: tests/unit/%.c $(BUILD)/$(1)/liblkvm.a
 -include $(LIB_SRCS:%.c=$(BUILD)/$(1)/%.d) $(BUILD)/$(1)/main.d $(wildcard $(BUILD)/$(1)/unit/*.d)
 endef
 
+-include guest/payload/rules.mk
+
 $(eval $(call variant,obj,))
 $(eval $(call variant,asan,$(SAN_asan)))
 $(eval $(call variant,tsan,$(SAN_tsan)))
@@ -61,8 +63,34 @@ unit-bins: $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/asan/unit/%)
 unit: unit-bins
 	@set -e; for t in $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/asan/unit/%); do $$t; done
 
+# --- what users call -------------------------------------------------------
+
+# Installs what is missing, says so first, and needs no network once all is there.
+deps-%:
+	@tests/deps $(subst -, ,$*)
+
+$(BUILD)/box/native: tests/box/native.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $<
+
+demo: deps-build-box
+	@$(MAKE) --no-print-directory all $(BUILD)/box/native
+	@guest/demo
+
+check: deps-build-test-box
+	@$(MAKE) --no-print-directory -j2 all unit-bins payload $(BUILD)/box/native
+	@tests/run
+
+lint:
+	@tests/lint
+
+install: all
+	install -D -m 755 $(BUILD)/obj/lkvm $(DESTDIR)$(PREFIX)/bin/lkvm
+	install -D -m 644 lkvm.1 $(DESTDIR)$(PREFIX)/share/man/man1/lkvm.1
+	install -D -m 644 completion/lkvm $(DESTDIR)$(PREFIX)/share/bash-completion/completions/lkvm
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all asan tsan unit unit-bins clean
+.PHONY: all asan tsan unit unit-bins payload demo check lint install clean
 .DELETE_ON_ERROR:
