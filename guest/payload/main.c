@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trap.h"
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} tests[] = {
+	{"hello", test__hello}, {"poweroff", test__poweroff},	{"reset", test__reset},
+	{"cf9", test__cf9},	{"triple", test__triple},	{"spin", test__spin},
+	{"hlt", test__hlt},	{"exception", test__exception}, {"ram", test__ram},
+	{"ids", test__ids},
+};
+
+void payload__start(uint64_t boot_params, uint32_t pvh_info);
+
+void payload__start(uint64_t boot_params, uint32_t pvh_info)
+{
+	char name[32] = "hello";
+	unsigned int i;
+
+	trap__init();
+	console__init();
+	boot__init(boot_params, pvh_info);
+	cmdline__get("test", name, sizeof(name));
+	for (i = 0; i < ARRAY_SIZE(tests); i++)
+		if (!strcmp(name, tests[i].name))
+			power__exit(tests[i].run());
+	panic("no test named '%s'", name);
+}
