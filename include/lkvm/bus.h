@@ -43,7 +43,7 @@ void bus__fini(struct bus *bus);
 
 /*
  * Ranges may overlap, since a guest can program two BARs to one address: the
- * one added first answers.  Any thread; not from within a held device lock
+ * one added first among those that hold the whole access answers.  Any thread; not from within a held device lock
  * that a handler of the same bus takes.  0, -EINVAL (empty or wrapping range),
  * -ENOSPC.
  */
@@ -55,7 +55,8 @@ int bus__remove(struct bus *bus, const struct bus_range *range);
 /*
  * Perform one access.  Where no range answers a read gives all ones and a
  * write does nothing, as on hardware; the result says whether one answered.
- * An access that straddles the end of a range has no answer.
+ * An access that straddles the end of a range has no answer, nor one whose
+ * length is not 1, 2, 4 or 8 (KVM makes such out of one that crosses a page).
  */
 bool bus__read(struct bus *bus, uint64_t addr, void *data, unsigned int len);
 bool bus__write(struct bus *bus, uint64_t addr, const void *data, unsigned int len);

@@ -11,6 +11,9 @@
  * write to a terminal or pipe that can stall, so while the VM runs a message
  * is only appended to a bounded buffer, and the main thread writes the buffer
  * to stderr; when the buffer is full further messages are counted and dropped.
+ * A reader of stderr that stalls delays the main thread by LOG_WAIT_MS a
+ * message at most, and not at all in log__flush().  SIGPIPE is ignored by the
+ * command.
  */
 enum log_level {
 	LOG_LEVEL_ERROR,
@@ -20,11 +23,13 @@ enum log_level {
 };
 
 #define LOG_BUFFER_SIZE 16384
+#define LOG_LINE_MAX 1024 /* longer messages are cut */
+#define LOG_WAIT_MS 200
 
 struct log {
 	pthread_mutex_t lock; /* held for a copy, never across a system call */
 	enum log_level level; /* constant after log__init() */
-	int wakefd; /* eventfd: the buffer is not empty; -1: write at once */
+	int wakefd; /* eventfd, readable: log__flush() has something to do */
 	bool deferred;
 	size_t used;
 	unsigned long dropped;
@@ -41,10 +46,16 @@ void log__fini(struct log *log);
  */
 void log__defer(struct log *log, bool on);
 
-/* Main thread: write what has gathered to stderr and clear wakefd. */
+/*
+ * Main thread: clear wakefd and write as much of the buffer as stderr takes
+ * without waiting.  What is left goes out with the next flush.
+ */
 void log__flush(struct log *log);
 
-/* Any thread.  @fmt without the final newline.  log may be NULL: nothing is done. */
+/*
+ * Any thread.  @fmt without the final newline; control characters become '?'.
+ * log may be NULL: nothing is done.
+ */
 __attribute__((format(printf, 3, 4))) void log__msg(struct log *log, enum log_level level,
 						    const char *fmt, ...);
 

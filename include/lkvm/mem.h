@@ -30,7 +30,10 @@ struct guest_mem {
 /*
  * Reserve host memory for @nr regions (gpa and size filled in by the caller,
  * hva by this function): anonymous, no overcommit reserve, transparent huge
- * pages asked for, excluded from core dumps.  Main thread.  0 or -errno.
+ * pages asked for (so hva and gpa are congruent modulo 2 MiB), excluded from
+ * core dumps, an inaccessible page at least before and behind each region.
+ * Main thread.  0 or -errno, nothing reserved then.  guest_mem__fini() comes
+ * after vm__destroy().
  */
 int guest_mem__init(struct guest_mem *mem, const struct guest_region *regions, unsigned int nr,
 		    struct lk_err *err);
@@ -44,7 +47,7 @@ void guest_mem__fini(struct guest_mem *mem);
  */
 void *guest_mem__ptr(const struct guest_mem *mem, uint64_t gpa, uint64_t len);
 
-/* Copies through the checked pointer.  0, or -EFAULT with nothing copied. */
+/* Copies through the checked pointer.  0, or -EFAULT with nothing copied (also where @len is 0). */
 int guest_mem__read(const struct guest_mem *mem, uint64_t gpa, void *buf, size_t len);
 int guest_mem__write(const struct guest_mem *mem, uint64_t gpa, const void *buf, size_t len);
 

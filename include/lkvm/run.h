@@ -12,13 +12,13 @@ enum run_end {
 	RUN_END_POWEROFF,
 	RUN_END_RESET, /* i8042, reset register, port 0xcf9 */
 	RUN_END_EXIT_PORT, /* code: the value the guest wrote, 0 to 255 */
-	RUN_END_TRIPLE_FAULT,
+	RUN_END_TRIPLE_FAULT, /* also a crash that the guest reports through KVM */
 	RUN_END_KVM_INTERNAL, /* code: suberror; cpu */
 	RUN_END_KVM_ENTRY, /* code: low bits of the hardware reason; cpu */
 	RUN_END_KVM_ERROR, /* code: errno of KVM_RUN; cpu */
 	RUN_END_KEYBOARD, /* Ctrl-A x */
 	RUN_END_SIGNAL, /* code: signal number */
-	RUN_END_HOST, /* code: errno; lkvm itself could not go on */
+	RUN_END_HOST, /* code: errno; lkvm itself could not go on (cpu: at an exit that it does not know) */
 };
 
 /*
@@ -27,7 +27,7 @@ enum run_end {
  */
 struct run {
 	pthread_mutex_t lock; /* guards the outcome, never held across a wait */
-	enum run_end end;
+	enum run_end end; /* this, code and cpu: constant once run__ended() */
 	int code;
 	int cpu; /* vCPU that ended it, -1: none */
 	atomic_bool ended; /* vCPU threads look at it before each KVM_RUN */
@@ -37,5 +37,11 @@ struct run {
 int run__init(struct run *run); /* 0 or -errno */
 void run__fini(struct run *run);
 void run__end(struct run *run, enum run_end end, int code, int cpu); /* any thread */
+
+/* Any thread.  Acquire: end, code and cpu can be read where this is true. */
+static inline bool run__ended(const struct run *run)
+{
+	return atomic_load_explicit(&run->ended, memory_order_acquire);
+}
 
 #endif
