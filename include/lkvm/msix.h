@@ -21,10 +21,10 @@
 #define MSIX_MAX_VECTORS 64
 
 struct msix_vector {
-	atomic_bool masked; /* effective: own mask bit, function mask, or MSI-X off */
+	atomic_bool masked; /* effective: own mask bit, or the function is blocked */
 	int fd; /* irqfd */
 	int gsi;
-	bool routed; /* gsi has a route and the irqfd is attached */
+	bool routed; /* the irqfd is attached; msix lock */
 	uint32_t addr_lo, addr_hi, data, ctrl; /* the table entry; msix lock */
 };
 
@@ -34,6 +34,7 @@ struct msix {
 	unsigned int nr;
 	int cap; /* offset of the capability */
 	atomic_bool enabled;
+	bool blocked; /* MSI-X off, function mask, or bus mastering off: a message is a bus write */
 	atomic_ulong pending; /* the PBA, one bit a vector */
 	struct msix_vector vector[MSIX_MAX_VECTORS];
 };
@@ -41,11 +42,14 @@ struct msix {
 /* Bytes of BAR that a table of @nr vectors and its PBA take (a power of two >= 4096). */
 uint64_t msix__bar_size(unsigned int nr);
 
-/* Main thread, before pci__add(): adds the capability and BAR @bar.  0 or -errno. */
+/*
+ * Main thread, before pci__add() but with dev->bus set: adds the capability and
+ * BAR @bar, reserves a GSI a vector.  0 or -errno; nothing to undo on failure.
+ */
 int msix__init(struct msix *msix, struct pci_dev *dev, unsigned int nr, unsigned int bar);
 void msix__fini(struct msix *msix);
 
-/* From the device's config_written(): message control may have changed. */
+/* From the device's config_written(): message control or PCI_COMMAND may have changed. */
 void msix__config_written(struct msix *msix, unsigned int off, unsigned int len);
 
 static inline bool msix__enabled(struct msix *msix)
@@ -58,5 +62,8 @@ static inline bool msix__enabled(struct msix *msix)
  * @nr >= msix->nr: nothing.  True where an eventfd was written.
  */
 bool msix__signal(struct msix *msix, unsigned int nr);
+
+/* Forget pending bits: the device was reset and no thread signals.  vCPU thread, no lock. */
+void msix__forget(struct msix *msix);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <linux/pci_regs.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,6 +13,13 @@
 /*
  * PCI Local Bus 3.0 configuration space of one bus (bus 0), function 0 of each
  * slot, through CF8/CFC (mechanism #1) and ECAM.  Slot 0 is the host bridge.
+ *
+ * Lock order: pci_bus.lock, then a device's register lock (virtio_pci.lock or
+ * msix.lock), then virtio_pci.isr_lock, then pci_dev.intx_lock, then irq.lock.
+ * A BAR handler must therefore never take pci_bus.lock: it may be called with
+ * it held (virtio's PCI configuration access window).  I/O threads take
+ * isr_lock, intx_lock and irq.lock alone, and those for INTx alone; none of the
+ * three is held across anything slower than KVM_IRQ_LINE.
  */
 #define PCI_SLOTS 32
 #define PCI_CONFIG_SIZE 256 /* no extended capabilities: ECAM reads zero above */
@@ -59,6 +67,10 @@ struct pci_dev {
 	unsigned int cap_last; /* offset of the last capability, 0: none */
 	int pin_source; /* irq__pin_join() */
 	unsigned int gsi; /* of INTA */
+	atomic_uint command; /* copy of PCI_COMMAND for threads without the bus lock */
+	atomic_bool intx; /* level the function asks for; written under intx_lock */
+	pthread_mutex_t intx_lock; /* vCPU and I/O threads, held across irq__pin_set() */
+	bool intx_out; /* level on the pin: intx and not PCI_COMMAND_INTX_DISABLE */
 };
 
 struct pci_bus {
@@ -67,6 +79,7 @@ struct pci_bus {
 	struct vm *vm;
 	struct pci_dev *slot[PCI_SLOTS];
 	struct pci_dev bridge; /* slot 0 */
+	uint64_t ecam; /* constant after pci__init() */
 	uint32_t address; /* CF8 */
 	uint64_t bar_next, bar_end; /* start-up allocation of BAR addresses */
 };
@@ -80,14 +93,22 @@ int pci__init(struct pci_bus *bus, struct vm *vm, uint64_t ecam, uint64_t bar_ba
 	      uint64_t bar_size);
 void pci__fini(struct pci_bus *bus);
 
-/* Fill in the identity of a device before pci__add(): header type 0. */
+/*
+ * The first call for a device: clears *@dev and fills in its identity, header
+ * type 0.  Whoever needs dev->bus before pci__add() (msix__init()) sets it after this.
+ */
 void pci_dev__ident(struct pci_dev *dev, uint16_t vendor, uint16_t device, uint8_t revision,
 		    uint32_t class_code /* 24 bits */, uint16_t sub_vendor, uint16_t sub_device);
+
+void pci_dev__fini(struct pci_dev *dev); /* after pci__remove(), or never added */
 
 /* Append a capability of @len bytes (header included, from @cap); its offset or -ENOSPC. */
 int pci_dev__add_cap(struct pci_dev *dev, const void *cap, unsigned int len);
 
-/* Declare BAR @nr before pci__add().  0 or -EINVAL. */
+/*
+ * Declare BAR @nr before pci__add().  @size: a power of two from 4 KiB to 1 GiB.
+ * 0 or -EINVAL.
+ */
 int pci_dev__add_bar(struct pci_dev *dev, unsigned int nr, uint64_t size, bool is64,
 		     const struct bus_ops *ops, void *opaque);
 
@@ -98,8 +119,23 @@ int pci_dev__add_bar(struct pci_dev *dev, unsigned int nr, uint64_t size, bool i
  */
 int pci__add(struct pci_bus *bus, struct pci_dev *dev);
 
+/*
+ * Take the device off the bus: its BARs answer no longer (bar_moved() says so),
+ * INTA is low.  Main thread, the vCPUs have ended; before pci__fini().
+ */
+void pci__remove(struct pci_dev *dev);
+
 /* Level of INTA, gated by PCI_COMMAND_INTX_DISABLE, mirrored in PCI_STATUS_INTERRUPT.  Any thread. */
 void pci_dev__intx(struct pci_dev *dev, bool level);
+
+/*
+ * May the function write to memory on its own, MSI messages included (PCI 3.0,
+ * 6.2.2)?  Any thread, no lock.
+ */
+static inline bool pci_dev__bus_master(struct pci_dev *dev)
+{
+	return atomic_load_explicit(&dev->command, memory_order_acquire) & PCI_COMMAND_MASTER;
+}
 
 /* Little-endian fields of config space, config lock held or before the vCPUs run. */
 uint16_t pci_dev__get16(const struct pci_dev *dev, unsigned int off);

@@ -42,7 +42,10 @@ struct virtio_transport_ops {
 	bool (*signal)(struct virtio_dev *dev, struct virtio_queue *queue);
 	/* Any thread: configuration changed: bump the generation, interrupt the driver. */
 	void (*config_changed)(struct virtio_dev *dev);
-	/* Any thread: DEVICE_NEEDS_RESET (2.1.2), configuration interrupt. */
+	/*
+	 * Any thread: DEVICE_NEEDS_RESET (2.1.2), configuration interrupt; all
+	 * queues are told to stop, so that virtio_queue__running() says no.
+	 */
 	void (*fail)(struct virtio_dev *dev);
 };
 
@@ -106,12 +109,19 @@ int virtio_dev__init(struct virtio_dev *dev, unsigned int nr_queues, uint16_t si
 /* Frees the queues; threads have ended. */
 void virtio_dev__fini(struct virtio_dev *dev);
 
-/* Start the I/O thread of each queue ("NAME-INDEX.Q", at most 15 characters), idle.  Main thread. */
+/*
+ * Start the I/O thread of each queue, idle.  @name: NAME-INDEX ("blk-0"); a
+ * thread is called NAME-INDEX.Q, cut at 15 characters.  All signals are blocked
+ * in the threads.  Main thread, before the vCPUs run.  0 or -errno, with none left.
+ */
 int virtio_dev__start_threads(struct virtio_dev *dev, const char *name);
 /* QUIT, wake, join.  Main thread, after the vCPUs have ended. */
 void virtio_dev__stop_threads(struct virtio_dev *dev);
 
-/* Transport: IDLE -> RUNNING with queue->ring initialised; RUNNING -> STOPPING. */
+/*
+ * Transport: IDLE -> RUNNING with queue->ring initialised; RUNNING -> STOPPING.
+ * In any other state neither does anything.  stop: any thread.
+ */
 void virtio_queue__start(struct virtio_queue *queue);
 void virtio_queue__stop(struct virtio_queue *queue);
 /* Transport: true once no thread touches the ring of any queue. */
