@@ -60,8 +60,10 @@ enum disk_op {
 };
 
 /*
- * One request.  The caller owns it and its iovec until it comes back from
- * disk_queue__reap(); the engine may change iov[] meanwhile.
+ * One request.  The caller fills in op, offset, len, iov and nr_iov (op alone
+ * for a flush) and touches none of it between disk_queue__queue() and
+ * disk_queue__reap().  Meanwhile the engine changes the entries of iov[]: they
+ * hold nothing useful afterwards; the pointer and nr_iov stay.
  */
 struct disk_req {
 	enum disk_op op;
@@ -70,7 +72,7 @@ struct disk_req {
 	struct iovec *iov;
 	unsigned int nr_iov;
 	int res; /* 0: all of it; or -errno */
-	/* the engine's */
+	/* the engine's; need not be initialised */
 	uint64_t done; /* bytes transferred so far (short reads and writes go on) */
 	void *bounce; /* aligned copy, or NULL */
 	struct disk_req *next;
@@ -82,11 +84,11 @@ struct disk_req {
 };
 
 struct disk_queue_stats { /* I/O thread alone */
-	uint64_t submits; /* submit calls to the kernel (io_submit) */
+	uint64_t submits; /* io_submit calls, refused ones too; 0 with the threads engine */
 	uint64_t syscalls; /* other system calls of the engine in the I/O thread */
-	uint64_t submitted; /* requests in those submits */
-	uint64_t bounced;
-	uint64_t shorts; /* short transfers that were continued */
+	uint64_t submitted; /* requests that those submits took; a continued one counts again */
+	uint64_t bounced; /* requests that went through an aligned copy */
+	uint64_t shorts; /* transfers that came back short and were continued */
 };
 
 /* The engine context of one virtqueue: owned by its I/O thread after disk_queue__init(). */
@@ -97,6 +99,11 @@ struct disk_queue {
 	unsigned int in_flight; /* queued and not reaped */
 	struct disk_queue_stats stats;
 	void *priv; /* the engine's */
+	/* what the engines have in common; the I/O thread's where nothing else is said */
+	struct disk_req *ready, **ready_tail; /* finished, to be reaped */
+	struct disk_req *work, **work_tail; /* staged for the disk's worker pool */
+	struct disk_req *remote; /* atomic: finished by workers, newest first */
+	unsigned int busy; /* workers that know this queue; under the pool's lock */
 };
 
 struct disk_engine_ops {
@@ -110,16 +117,31 @@ struct disk_engine_ops {
 	struct disk_req *(*reap)(struct disk_queue *q);
 };
 
-/* Main thread.  -errno with the limit and the remedy (fs.aio-max-nr) in @err. */
+/*
+ * Main thread.  @depth: 1 or more.  @wakefd: a blocking eventfd that is not a
+ * semaphore.  The queue must not move in memory afterwards.  -errno with the
+ * limit and the remedy (fs.aio-max-nr) in @err.
+ */
 int disk_queue__init(struct disk_queue *q, struct disk *disk, unsigned int depth, int wakefd,
 		     struct lk_err *err);
-void disk_queue__fini(struct disk_queue *q); /* nothing is in flight */
+/*
+ * Main thread; nothing is in flight.  Waits until no worker can write to wakefd
+ * any more, so close that afterwards.
+ */
+void disk_queue__fini(struct disk_queue *q);
 
 /*
  * The rest is for the I/O thread that owns the queue.  None of these waits for
  * I/O.  disk_queue__queue() only stages; disk_queue__submit() gives all that is
  * staged to the kernel at once (partial acceptance and EAGAIN are retried as
  * completions make room; what the kernel refuses completes with its error).
+ *
+ * Each change that leaves something to reap is followed by a write to wakefd,
+ * also when it happened inside disk_queue__submit().  So: read wakefd, then
+ * reap until NULL, then sleep.  (Reaping is also where a short transfer is
+ * continued: a thread that stops short of NULL must come back by itself.)
+ *
+ * A flush covers the writes that were reaped before it was queued.
  */
 void disk_queue__queue(struct disk_queue *q, struct disk_req *req);
 void disk_queue__submit(struct disk_queue *q);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The engine for O_DIRECT: Linux asynchronous I/O (io_submit(2)).
+ *
+ * Every operation signals the queue's wakefd when it is done, so that the I/O
+ * thread sleeps in one read(2) for kicks and completions alike.  Completions
+ * are read from the ring that the kernel maps into the process, without a
+ * system call.
+ *
+ * A flush is an asynchronous fdatasync (kernels since 4.18).  Where io_submit
+ * refuses that, and for requests whose offset or length O_DIRECT does not take,
+ * there is the disk's worker pool.
+ */
+#include <errno.h>
+#include <libaio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+#define SUBMIT_TRIES 8 /* io_submit says EAGAIN though nothing is in flight */
+#define EVENT_BATCH 64
+
+/* The head of the completion ring, as fs/aio.c lays it out; struct io_event follows. */
+struct aio_ring {
+	uint32_t id;
+	uint32_t nr; /* entries */
+	uint32_t head; /* ours */
+	uint32_t tail; /* the kernel's */
+	uint32_t magic;
+	uint32_t compat_features;
+	uint32_t incompat_features;
+	uint32_t header_length;
+	struct io_event events[];
+};
+
+#define AIO_RING_MAGIC 0xa10a10a1U
+
+struct aio_queue {
+	io_context_t ctx;
+	struct aio_ring *ring; /* NULL: not as expected, io_getevents() instead */
+	unsigned int in_kernel;
+	bool starved; /* staged requests wait for room in the kernel */
+	bool again; /* staged requests are to go out from within reap */
+	unsigned int nr_staged;
+	struct iocb *staged[]; /* depth entries */
+};
+
+struct aio_req {
+	struct iocb cb;
+	uint64_t bytes; /* of this transfer */
+};
+
+_Static_assert(sizeof(struct aio_req) <= sizeof(((struct disk_req *)0)->priv), "priv");
+
+static struct aio_req *aio_of(struct disk_req *req)
+{
+	return (struct aio_req *)req->priv;
+}
+
+static unsigned long read_limit(const char *path)
+{
+	unsigned long n = 0;
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%lu", &n) != 1)
+		n = 0;
+	fclose(f);
+	return n;
+}
+
+static int setup_error(const struct disk_queue *q, int rc, struct lk_err *err)
+{
+	unsigned long max, used;
+
+	if (rc != -EAGAIN)
+		return lk_err__set(err, rc,
+				   "disk '%s': no asynchronous I/O here (io_setup: %s); "
+				   "leave out 'direct'",
+				   q->disk->path, strerror(-rc));
+	max = read_limit("/proc/sys/fs/aio-max-nr");
+	used = read_limit("/proc/sys/fs/aio-nr");
+	return lk_err__set(err, rc,
+			   "disk '%s': a queue wants %u asynchronous requests, fs.aio-max-nr is "
+			   "%lu and %lu are taken; raise it (sysctl fs.aio-max-nr=%lu), ask for "
+			   "fewer queues, or leave out 'direct'",
+			   q->disk->path, q->depth, max, used, used + q->depth + max);
+}
+
+static int aio__init(struct disk_queue *q, struct lk_err *err)
+{
+	struct aio_queue *a = calloc(1, sizeof(*a) + q->depth * sizeof(a->staged[0]));
+	struct aio_ring *ring;
+	int rc;
+
+	if (!a)
+		return lk_err__set(err, -ENOMEM, "disk '%s': out of memory", q->disk->path);
+	rc = io_setup(q->depth, &a->ctx);
+	if (rc) {
+		free(a);
+		return setup_error(q, rc, err);
+	}
+	ring = (struct aio_ring *)a->ctx;
+	if (ring->magic == AIO_RING_MAGIC && !ring->incompat_features &&
+	    ring->header_length == sizeof(*ring))
+		a->ring = ring;
+	q->priv = a;
+	return 0;
+}
+
+static void aio__fini(struct disk_queue *q)
+{
+	struct aio_queue *a = q->priv;
+
+	disk_pool__leave(q);
+	io_destroy(a->ctx);
+	free(a);
+	q->priv = NULL;
+}
+
+static void prepare_direct(struct disk_queue *q, struct disk_req *req)
+{
+	struct aio_req *ar = aio_of(req);
+	struct iovec *iov;
+	unsigned int nr = disk_req__rest(req, &iov, &ar->bytes);
+	uint64_t pos = req->offset + req->done;
+	int fd = q->disk->fd;
+
+	if (nr == 1 && req->op == DISK_READ)
+		io_prep_pread(&ar->cb, fd, iov->iov_base, iov->iov_len, pos);
+	else if (nr == 1)
+		io_prep_pwrite(&ar->cb, fd, iov->iov_base, iov->iov_len, pos);
+	else if (req->op == DISK_READ)
+		io_prep_preadv(&ar->cb, fd, iov, nr, pos);
+	else
+		io_prep_pwritev(&ar->cb, fd, iov, nr, pos);
+}
+
+/* Through an aligned copy, a piece at a time; the next piece counts as a rest. */
+static int prepare_bounced(struct disk_queue *q, struct disk_req *req)
+{
+	struct aio_req *ar = aio_of(req);
+	uint64_t rest = req->len - req->done;
+	uint64_t pos = req->offset + req->done;
+
+	ar->bytes = rest < DISK_BOUNCE_MAX ? rest : DISK_BOUNCE_MAX;
+	if (!req->bounce) {
+		int rc = disk_req__alloc_bounce(q->disk, req, ar->bytes);
+
+		if (rc)
+			return rc;
+		q->stats.bounced++;
+	}
+	if (req->op == DISK_READ) {
+		io_prep_pread(&ar->cb, q->disk->fd, req->bounce, ar->bytes, pos);
+		return 0;
+	}
+	disk_req__copy_from_guest(req, req->bounce, ar->bytes);
+	io_prep_pwrite(&ar->cb, q->disk->fd, req->bounce, ar->bytes, pos);
+	return 0;
+}
+
+static void to_pool(struct disk_queue *q, struct disk_req *req)
+{
+	free(req->bounce); /* the worker needs one of another size */
+	req->bounce = NULL;
+	disk_pool__stage(q, req);
+}
+
+/* Stage a request, or what is left of it. */
+static void aio__queue(struct disk_queue *q, struct disk_req *req)
+{
+	struct aio_queue *a = q->priv;
+	struct aio_req *ar = aio_of(req);
+	int rc = 0;
+
+	if (req->op == DISK_FLUSH) {
+		io_prep_fdsync(&ar->cb, q->disk->fd);
+	} else if (!disk_req__position_ok(q->disk, req)) {
+		to_pool(q, req);
+		return;
+	} else if (!req->bounce && disk_req__buffers_ok(q->disk, req)) {
+		prepare_direct(q, req);
+	} else {
+		rc = prepare_bounced(q, req);
+	}
+	if (rc) {
+		disk_queue__finish(q, req, rc);
+		return;
+	}
+	ar->cb.data = req;
+	io_set_eventfd(&ar->cb, q->wakefd);
+	a->staged[a->nr_staged++] = &ar->cb;
+}
+
+/* The first @n staged ones are gone. */
+static void unstage(struct aio_queue *a, unsigned int n)
+{
+	a->nr_staged -= n;
+	memmove(a->staged, a->staged + n, a->nr_staged * sizeof(a->staged[0]));
+}
+
+/* io_submit reports an error only for the first operation: that one alone fails. */
+static void refuse_first(struct disk_queue *q, int rc)
+{
+	struct aio_queue *a = q->priv;
+	struct disk_req *req = a->staged[0]->data;
+
+	unstage(a, 1);
+	if (req->op == DISK_FLUSH && rc == -EINVAL)
+		to_pool(q, req); /* no asynchronous flush here */
+	else
+		disk_queue__finish(q, req, rc);
+}
+
+/*
+ * Each round takes some, fails one, or ends.  With no room in the kernel the
+ * rest waits for a completion; without one to come it fails, after some tries.
+ */
+static void push(struct disk_queue *q)
+{
+	struct aio_queue *a = q->priv;
+	unsigned int tries = 0;
+
+	a->starved = false;
+	a->again = false;
+	while (a->nr_staged) {
+		int rc = io_submit(a->ctx, a->nr_staged, a->staged);
+
+		q->stats.submits++;
+		if (rc > 0) {
+			q->stats.submitted += rc;
+			a->in_kernel += rc;
+			unstage(a, rc);
+			tries = 0;
+		} else if (rc < 0 && rc != -EAGAIN && rc != -EINTR) {
+			refuse_first(q, rc);
+		} else if (a->in_kernel) {
+			a->starved = true;
+			break;
+		} else if (++tries >= SUBMIT_TRIES) {
+			while (a->nr_staged)
+				refuse_first(q, -EAGAIN);
+		}
+	}
+	disk_pool__submit(q);
+}
+
+static int transferred(struct disk_queue *q, struct disk_req *req, int64_t res)
+{
+	const struct aio_req *ar = aio_of(req);
+
+	if (res < 0)
+		return res;
+	if (req->op == DISK_FLUSH)
+		return 0;
+	/* a read that meets the end: the file was cut under us */
+	if (res == 0 || (uint64_t)res > ar->bytes)
+		return -EIO;
+	if (req->bounce && req->op == DISK_READ)
+		disk_req__copy_to_guest(req, req->bounce, res);
+	disk_req__advance(req, res);
+	if (req->done == req->len)
+		return 0;
+	q->stats.shorts += (uint64_t)res < ar->bytes;
+	return 1;
+}
+
+static void event(struct disk_queue *q, const struct io_event *ev)
+{
+	struct aio_queue *a = q->priv;
+	struct disk_req *req = ev->data;
+	int rc = transferred(q, req, (int64_t)ev->res);
+
+	a->in_kernel--;
+	a->again |= a->starved;
+	if (rc <= 0) {
+		disk_queue__finish(q, req, rc);
+		return;
+	}
+	aio__queue(q, req);
+	a->again = true;
+}
+
+/* The kernel writes an event, then the tail; it reads the head to know what is free. */
+static void events_from_ring(struct disk_queue *q, struct aio_ring *ring)
+{
+	uint32_t head = ring->head;
+	uint32_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+
+	if (head == tail)
+		return;
+	while (head != tail) {
+		event(q, &ring->events[head]);
+		head = head + 1 == ring->nr ? 0 : head + 1;
+	}
+	__atomic_store_n(&ring->head, head, __ATOMIC_RELEASE);
+}
+
+static void events_from_call(struct disk_queue *q, struct aio_queue *a)
+{
+	struct io_event ev[EVENT_BATCH];
+	struct timespec zero = {0};
+	int i, n;
+
+	do {
+		if (!a->in_kernel)
+			return;
+		n = io_getevents(a->ctx, 0, EVENT_BATCH, ev, &zero);
+		q->stats.syscalls++;
+		for (i = 0; i < n; i++)
+			event(q, &ev[i]);
+	} while (n == EVENT_BATCH);
+}
+
+static struct disk_req *aio__reap(struct disk_queue *q)
+{
+	struct aio_queue *a = q->priv;
+
+	if (a->ring)
+		events_from_ring(q, a->ring);
+	else
+		events_from_call(q, a);
+	disk_pool__collect(q);
+	if (a->again)
+		push(q);
+	return disk_queue__pop_ready(q);
+}
+
+const struct disk_engine_ops disk_aio_ops = {
+	.name = "aio",
+	.disk_init = disk_pool__init,
+	.disk_fini = disk_pool__fini,
+	.init = aio__init,
+	.fini = aio__fini,
+	.queue = aio__queue,
+	.submit = push,
+	.reap = aio__reap,
+};

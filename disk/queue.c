@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The part of a queue that is the same for every engine: entry points, the list
+ * of finished requests, and the arithmetic of half-done ones.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "engine.h"
+
+int disk_queue__init(struct disk_queue *q, struct disk *disk, unsigned int depth, int wakefd,
+		     struct lk_err *err)
+{
+	if (!depth)
+		return lk_err__set(err, -EINVAL, "disk '%s': a queue of depth 0", disk->path);
+	*q = (struct disk_queue) {
+		.disk = disk,
+		.depth = depth,
+		.wakefd = wakefd,
+	};
+	q->ready_tail = &q->ready;
+	q->work_tail = &q->work;
+	return disk->engine->init(q, err);
+}
+
+void disk_queue__fini(struct disk_queue *q)
+{
+	q->disk->engine->fini(q);
+}
+
+void disk_queue__finish(struct disk_queue *q, struct disk_req *req, int res)
+{
+	free(req->bounce);
+	req->bounce = NULL;
+	req->res = res;
+	req->next = NULL;
+	*q->ready_tail = req;
+	q->ready_tail = &req->next;
+}
+
+struct disk_req *disk_queue__pop_ready(struct disk_queue *q)
+{
+	struct disk_req *req = q->ready;
+
+	if (!req)
+		return NULL;
+	q->ready = req->next;
+	if (!q->ready)
+		q->ready_tail = &q->ready;
+	return req;
+}
+
+/*
+ * What needs no engine.  1: go on; otherwise the result.  The range was checked
+ * by the caller; looking again is cheap, and a write beyond the end would make
+ * the file longer.
+ */
+static int without_engine(const struct disk_queue *q, const struct disk_req *req)
+{
+	const struct disk *disk = q->disk;
+
+	if (q->in_flight > q->depth)
+		return -EBUSY;
+	if (req->op == DISK_FLUSH)
+		return disk->read_only ? 0 : 1; /* nothing was ever written */
+	if (req->op == DISK_WRITE && disk->read_only)
+		return -EROFS;
+	if (req->len > disk->size || req->offset > disk->size - req->len)
+		return -EINVAL;
+	return req->len ? 1 : 0;
+}
+
+void disk_queue__queue(struct disk_queue *q, struct disk_req *req)
+{
+	int res;
+
+	req->done = 0;
+	req->bounce = NULL;
+	req->next = NULL;
+	req->queue = q;
+	q->in_flight++;
+	res = without_engine(q, req);
+	if (res <= 0)
+		disk_queue__finish(q, req, res);
+	else
+		q->disk->engine->queue(q, req);
+}
+
+void disk_queue__submit(struct disk_queue *q)
+{
+	q->disk->engine->submit(q);
+	if (q->ready) {
+		/* finished on the way: the caller may be about to sleep */
+		eventfd_write(q->wakefd, 1);
+		q->stats.syscalls++;
+	}
+}
+
+struct disk_req *disk_queue__reap(struct disk_queue *q)
+{
+	struct disk_req *req = disk_queue__pop_ready(q);
+
+	if (!req)
+		req = q->disk->engine->reap(q);
+	if (req)
+		q->in_flight--;
+	return req;
+}
+
+bool disk_req__position_ok(const struct disk *disk, const struct disk_req *req)
+{
+	uint64_t mask = disk->geo.offset_align - 1;
+
+	return !(((req->offset + req->done) | (req->len - req->done)) & mask);
+}
+
+bool disk_req__buffers_ok(const struct disk *disk, const struct disk_req *req)
+{
+	uintptr_t base = 0, len = 0;
+	unsigned int i;
+
+	for (i = 0; i < req->nr_iov; i++) {
+		if (!req->iov[i].iov_len)
+			continue;
+		base |= (uintptr_t)req->iov[i].iov_base;
+		len |= req->iov[i].iov_len;
+	}
+	return !(base & (disk->geo.mem_align - 1)) && !(len & (disk->geo.offset_align - 1));
+}
+
+unsigned int disk_req__rest(const struct disk_req *req, struct iovec **iov, uint64_t *bytes)
+{
+	unsigned int first = 0, nr = 0;
+
+	while (first < req->nr_iov && !req->iov[first].iov_len)
+		first++;
+	*iov = req->iov + first;
+	*bytes = 0;
+	while (first + nr < req->nr_iov && nr < IOV_MAX)
+		*bytes += req->iov[first + nr++].iov_len;
+	return nr;
+}
+
+void disk_req__advance(struct disk_req *req, uint64_t n)
+{
+	unsigned int i;
+
+	req->done += n;
+	for (i = 0; i < req->nr_iov && n; i++) {
+		struct iovec *v = &req->iov[i];
+		size_t part = v->iov_len < n ? v->iov_len : n;
+
+		v->iov_base = (char *)v->iov_base + part;
+		v->iov_len -= part;
+		n -= part;
+	}
+}
+
+void disk_req__copy_from_guest(const struct disk_req *req, void *buf, size_t n)
+{
+	unsigned int i;
+
+	for (i = 0; i < req->nr_iov && n; i++) {
+		size_t part = req->iov[i].iov_len < n ? req->iov[i].iov_len : n;
+
+		if (!part)
+			continue;
+		memcpy(buf, req->iov[i].iov_base, part);
+		buf = (char *)buf + part;
+		n -= part;
+	}
+}
+
+void disk_req__copy_to_guest(const struct disk_req *req, const void *buf, size_t n)
+{
+	unsigned int i;
+
+	for (i = 0; i < req->nr_iov && n; i++) {
+		size_t part = req->iov[i].iov_len < n ? req->iov[i].iov_len : n;
+
+		if (!part)
+			continue;
+		memcpy(req->iov[i].iov_base, buf, part);
+		buf = (const char *)buf + part;
+		n -= part;
+	}
+}
+
+int disk_req__alloc_bounce(const struct disk *disk, struct disk_req *req, size_t size)
+{
+	size_t align = sizeof(void *);
+
+	if (align < disk->geo.mem_align)
+		align = disk->geo.mem_align;
+	if (align < disk->geo.offset_align)
+		align = disk->geo.offset_align;
+	return -posix_memalign(&req->bounce, align, size);
+}
