@@ -345,9 +345,7 @@ int main(void)
 		T(no_room_then_completion),  T(no_room_ever),
 		T(one_of_a_batch_fails),     T(short_transfers_go_on),
 		T(truncated_file),	     T(write_limit),
-		T(flush_where_aio_has_none), T(misaligned_for_512),
-		T(misaligned_for_4096),	     T(pieces_that_add_up),
-		T(end_of_file_in_a_block),   T(aio_limit),
+		T(flush_where_aio_has_none), T(aio_limit),
 	};
 
 	return cmocka_run_group_tests_name("disk aio", tests, NULL, NULL);
