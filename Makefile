@@ -22,26 +22,31 @@ UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_tsan := -fsanitize=thread
 
+# V=1 shows the commands
+ifneq ($(V),1)
+say = @echo "  $(1)" $(2);
+endif
+
 all: $(BUILD)/lkvm
 
 # $(call variant,NAME,EXTRA FLAGS): objects, library and binary of one variant
 define variant
 $(BUILD)/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	$$(CC) $$(CPPFLAGS) $$(CFLAGS) $(2) -MMD -MP -c -o $$@ $$<
+	$$(call say,CC     ,$$@)$$(CC) $$(CPPFLAGS) $$(CFLAGS) $(2) -MMD -MP -c -o $$@ $$<
 
 $(BUILD)/$(1)/kvm/cmd/version.o: CPPFLAGS += -DLKVM_VERSION='"$(VERSION)"'
 
 $(BUILD)/$(1)/liblkvm.a: $(LIB_SRCS:%.c=$(BUILD)/$(1)/%.o)
 	@rm -f $$@
-	ar rcs $$@ $$^
+	$$(call say,AR     ,$$@)ar rcs $$@ $$^
 
 $(BUILD)/$(1)/lkvm: $(BUILD)/$(1)/main.o $(BUILD)/$(1)/liblkvm.a
-	$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$$(call say,LD     ,$$@)$$(CC) $$(CFLAGS) $(2) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 
 $(BUILD)/$(1)/unit/%: tests/unit/%.c $(BUILD)/$(1)/liblkvm.a
 	@mkdir -p $$(@D)
-	$$(CC) $$(CPPFLAGS) -I. $$(CFLAGS) $(2) -MMD -MP -MF $$@.d -o $$@ $$< $(BUILD)/$(1)/liblkvm.a $$(LDLIBS) -lcmocka
+	$$(call say,TEST   ,$$@)$$(CC) $$(CPPFLAGS) -I. $$(CFLAGS) $(2) -MMD -MP -MF $$@.d -o $$@ $$< $(BUILD)/$(1)/liblkvm.a $$(LDLIBS) -lcmocka
 
 -include $(LIB_SRCS:%.c=$(BUILD)/$(1)/%.d) $(BUILD)/$(1)/main.d $(wildcard $(BUILD)/$(1)/unit/*.d)
 endef

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* lkvm run: options, machine, the main thread's loop, outcome. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <lkvm/vcpu.h>
+
+#include "cmd.h"
+#include "console.h"
+#include "loop.h"
+#include "machine.h"
+#include "outcome.h"
+#include "term.h"
+
+/* A reader that has stalled gets this long to take the last output. */
+#define DRAIN_MS 500
+
+struct run_state {
+	struct run_options opts;
+	struct machine machine;
+	struct term term;
+	struct loop loop;
+	struct console console;
+};
+
+void cmd_run__help(FILE *out)
+{
+	fprintf(out, "Usage: lkvm run [OPTION...] [KERNEL]\n\n"
+		     "Boots a guest; the console is on stdin and stdout, Ctrl-A x ends it.\n\n");
+	options__help(out);
+	fprintf(out, "\nExit status: 0 the guest powered off or rebooted, 1 to 99 chosen by the\n"
+		     "guest, 111 triple fault, 112 KVM could not go on, 125 lkvm could not\n"
+		     "start, 128 + N ended by signal N (the keyboard counts as 2).\n");
+}
+
+static int fail(const struct lk_err *err)
+{
+	fprintf(stderr, "lkvm: %s\n", err->msg);
+	return STATUS_START;
+}
+
+/* The machine is up: run the vCPUs until the outcome is known. */
+static int serve(struct run_state *s, struct lk_err *err)
+{
+	struct vm *vm = &s->machine.vm;
+	int ret;
+
+	log__defer(&vm->log, true);
+	ret = vcpu__start_all(vm);
+	if (ret) {
+		log__defer(&vm->log, false);
+		return lk_err__set(err, ret,
+				   "cannot start the vCPU threads: %s; raise the limit on threads "
+				   "(ulimit -u, pids cgroup) or give fewer CPUs with -c",
+				   strerror(-ret));
+	}
+	loop__run(&s->loop);
+	timeline__mark(&vm->timeline, TIMELINE_END);
+	vcpu__stop_all(vm);
+	console__drain(&s->console, DRAIN_MS);
+	term__restore(&s->term);
+	log__defer(&vm->log, false);
+	return 0;
+}
+
+static int with_console(struct run_state *s, struct lk_err *err)
+{
+	struct machine *m = &s->machine;
+	int ret;
+
+	term__init(&s->term, STDIN_FILENO);
+	ret = loop__init(&s->loop, &m->vm.run, &m->vm.log, &s->term, err);
+	if (!ret) {
+		ret = console__init(&s->console, &s->loop, &m->uart, STDIN_FILENO, STDOUT_FILENO,
+				    err);
+		if (!ret) {
+			ret = serve(s, err);
+			console__fini(&s->console);
+		}
+		loop__fini(&s->loop);
+	}
+	term__fini(&s->term);
+	return ret;
+}
+
+static int run_machine(struct run_state *s, const struct timeline *tl)
+{
+	struct vm *vm = &s->machine.vm;
+	struct lk_err err = {""};
+	int status;
+
+	if (machine__up(&s->machine, &s->opts, tl, &err))
+		return fail(&err);
+	if (with_console(s, &err)) {
+		status = fail(&err);
+	} else {
+		status = outcome__report(vm);
+		if (s->opts.loglevel >= LOG_LEVEL_DEBUG)
+			outcome__timeline(vm);
+	}
+	machine__down(&s->machine);
+	return status;
+}
+
+/* What ps and top show: the name tells one VM from another. */
+static void name_process(const char *name)
+{
+	char comm[16];
+
+	snprintf(comm, sizeof(comm), "lkvm:%s", name);
+	prctl(PR_SET_NAME, comm);
+}
+
+int cmd_run(int argc, char **argv, struct timeline *tl)
+{
+	struct run_state *s = calloc(1, sizeof(*s));
+	struct lk_err err = {""};
+	int status;
+
+	if (!s) {
+		fprintf(stderr, "lkvm: out of memory\n");
+		return STATUS_START;
+	}
+	loop__block_signals();
+	if (options__parse(&s->opts, argc, argv, &err)) {
+		status = fail(&err);
+	} else if (s->opts.help) {
+		cmd_run__help(stdout);
+		status = STATUS_OK;
+	} else {
+		if (s->opts.name)
+			name_process(s->opts.name);
+		timeline__mark(tl, TIMELINE_OPTIONS);
+		status = run_machine(s, tl);
+	}
+	options__free(&s->opts);
+	free(s);
+	return status;
+}
