@@ -18,7 +18,7 @@ struct magic {
 		.remedy = (remedy_)                                                           \
 	}
 
-#define UNPACK(tool) "unpack it first (" tool "), or give the bzImage"
+#define UNPACK(tool) "unpack a vmlinux first (" tool ") or give the bzImage; an initrd goes with -i"
 
 /*
  * The first that matches counts: EFI images of other machines start with "MZ"
@@ -26,20 +26,21 @@ struct magic {
  * arch/riscv/boot-image-header.rst; zboot: drivers/firmware/efi/libstub.
  */
 static const struct magic magics[] = {
-	MAGIC(0, "\x1f\x8b", "gzip-compressed data (perhaps a compressed vmlinux)",
+	MAGIC(0, "\x1f\x8b", "gzip-compressed data (a compressed vmlinux, or an initrd?)",
 	      UNPACK("gunzip")),
-	MAGIC(0, "\xfd\x37zXZ\0", "xz-compressed data (perhaps a compressed vmlinux)",
+	MAGIC(0, "\xfd\x37zXZ\0", "xz-compressed data (a compressed vmlinux, or an initrd?)",
 	      UNPACK("unxz")),
-	MAGIC(0, "\x28\xb5\x2f\xfd", "zstd-compressed data (perhaps a compressed vmlinux)",
+	MAGIC(0, "\x28\xb5\x2f\xfd", "zstd-compressed data (a compressed vmlinux, or an initrd?)",
 	      UNPACK("unzstd")),
-	MAGIC(0, "BZh", "bzip2-compressed data (perhaps a compressed vmlinux)", UNPACK("bunzip2")),
-	MAGIC(0, "\x04\x22\x4d\x18", "lz4-compressed data (perhaps a compressed vmlinux)",
+	MAGIC(0, "BZh", "bzip2-compressed data (a compressed vmlinux, or an initrd?)",
+	      UNPACK("bunzip2")),
+	MAGIC(0, "\x04\x22\x4d\x18", "lz4-compressed data (a compressed vmlinux, or an initrd?)",
 	      UNPACK("unlz4")),
-	MAGIC(0, "\x02\x21\x4c\x18", "lz4-compressed data (perhaps a compressed vmlinux)",
+	MAGIC(0, "\x02\x21\x4c\x18", "lz4-compressed data (a compressed vmlinux, or an initrd?)",
 	      UNPACK("unlz4")),
-	MAGIC(0, "\x89LZO\0\r\n\x1a\n", "lzop-compressed data (perhaps a compressed vmlinux)",
-	      UNPACK("lzop -d")),
-	MAGIC(0, "\x5d\0\0", "lzma-compressed data (perhaps a compressed vmlinux)",
+	MAGIC(0, "\x89LZO\0\r\n\x1a\n",
+	      "lzop-compressed data (a compressed vmlinux, or an initrd?)", UNPACK("lzop -d")),
+	MAGIC(0, "\x5d\0\0", "lzma-compressed data (a compressed vmlinux, or an initrd?)",
 	      UNPACK("unlzma")),
 	MAGIC(4, "zimg", "an EFI zboot image, which only EFI firmware can start",
 	      "give a bzImage or an ELF vmlinux for x86-64"),
@@ -52,6 +53,8 @@ static const struct magic magics[] = {
 	MAGIC(0, "070701", "a cpio archive, perhaps an initrd",
 	      "give it with -i, and the kernel with -k"),
 	MAGIC(0, "QFI\xfb", "a qcow2 disk image", "give it with -d, and the kernel with -k"),
+	MAGIC(0x438, "\x53\xef", "an ext2, ext3 or ext4 file system image",
+	      "give it with -d, and the kernel with -k"),
 	MAGIC(0, "MZ", "a program for EFI or DOS, without a Linux setup header",
 	      "give a bzImage or an ELF vmlinux for x86-64"),
 	MAGIC(0x1fe, "\x55\xaa",

@@ -320,9 +320,10 @@ static void test_other_files(void **state)
 		MAGIC(0, "QFI\xfb", "qcow2"),
 		MAGIC(0, "MZ", "EFI or DOS"),
 		MAGIC(510, "\x55\xaa", "boot sector"),
+		MAGIC(0x438, "\x53\xef", "ext4"),
 		MAGIC(0, "\0\1\2\3", "no kind that lkvm knows"),
 	};
-	uint8_t file[1024];
+	uint8_t file[2048];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
