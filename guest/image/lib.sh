@@ -12,8 +12,9 @@ build=$(cd "$build" && pwd)
 tmp=$(mktemp -d "$build/tmp.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 
-# mke2fs and its relatives are outside an ordinary user's PATH.
-PATH=$PATH:/usr/sbin:/sbin
+# The programs that Debian's packages bring, and no others of the same names:
+# what goes into the images is taken from here, too.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
 say()
 {
@@ -69,7 +70,8 @@ libraries_of()
 		     $1 ~ /^\// && $1 !~ /:$/ { print $1 }' | sort -u
 }
 
-# copy_programs DEST NAME...: programs found along PATH, with their libraries.
+# copy_programs DEST NAME...: programs found along PATH, with their libraries
+# (those that are in DEST already are found in LD_LIBRARY_PATH).
 copy_programs()
 {
 	local dest=$1 name file files=() libs
@@ -80,7 +82,7 @@ copy_programs()
 		files+=("$file")
 	done
 	copy_files "$dest" "${files[@]}"
-	mapfile -t libs < <(libraries_of "${files[@]}")
+	mapfile -t libs < <(libraries_of "${files[@]}" | grep -vF "$dest/")
 	copy_files "$dest" "${libs[@]}"
 }
 
@@ -96,7 +98,8 @@ make_tree()
 	done
 }
 
-# install_busybox DEST: busybox, and a link for each of its functions.
+# install_busybox DEST: busybox, and a link for each of its functions that is
+# not there as a program of its own.
 install_busybox()
 {
 	local dest=$1 busybox applet
@@ -104,8 +107,9 @@ install_busybox()
 	busybox=$(static_busybox)
 	cp "$busybox" "$dest/bin/busybox"
 	"$busybox" --list-full | while read -r applet; do
-		applet=${applet#usr/}
-		ln -sf /bin/busybox "$dest/usr/$applet"
+		[ -x "$dest/usr/bin/${applet##*/}" ] ||
+			[ -x "$dest/usr/sbin/${applet##*/}" ] ||
+			ln -s /bin/busybox "$dest/usr/${applet#usr/}"
 	done
 }
 
@@ -140,5 +144,5 @@ make_ext4()
 	rm -f "$out"
 	truncate -s "$size" "$out"
 	"${as_root[@]}" mke2fs -q -F -t ext4 -m 0 -I 256 -E root_owner=0:0 \
-		-d "$dir" "$@" "$out"
+		-d "$dir" "$out" "$@"
 }
