@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Ways out of the machine, and a keyboard controller that answers a probe.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include <lkvm/x86_map.h>
+#include <lkvm/x86_platform.h>
+
+struct fixture {
+	struct vm vm;
+	struct x86_platform platform;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	if (bus__init(&f->vm.pio) || run__init(&f->vm.run) ||
+	    x86_platform__init(&f->platform, &f->vm))
+		return -1;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	x86_platform__fini(&f->platform);
+	assert_int_equal(f->vm.pio.nr, 0);
+	run__fini(&f->vm.run);
+	bus__fini(&f->vm.pio);
+	free(f);
+	return 0;
+}
+
+static void out(struct fixture *f, uint16_t port, uint8_t val)
+{
+	assert_true(bus__write(&f->vm.pio, port, &val, 1));
+}
+
+static uint8_t in(struct fixture *f, uint16_t port)
+{
+	uint8_t val;
+
+	assert_true(bus__read(&f->vm.pio, port, &val, 1));
+	return val;
+}
+
+static void ends(struct fixture *f, enum run_end end, int code)
+{
+	assert_int_equal(f->vm.run.end, end);
+	assert_int_equal(f->vm.run.code, code);
+}
+
+static void test_i8042_probe(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(in(f, 0x64) & 0x03, 0); /* nothing to flush, not busy */
+	out(f, 0x64, 0xaa);
+	assert_int_equal(in(f, 0x64) & 0x01, 0x01);
+	assert_int_equal(in(f, 0x60), 0x55);
+	assert_int_equal(in(f, 0x64) & 0x01, 0);
+	out(f, 0x64, 0x60);
+	out(f, 0x60, 0x74);
+	out(f, 0x64, 0x20);
+	assert_int_equal(in(f, 0x60), 0x74);
+	out(f, 0x64, 0xad); /* keyboard off: bit 4 of the command byte */
+	out(f, 0x64, 0xae);
+	out(f, 0x64, 0x20);
+	assert_int_equal(in(f, 0x60), 0x64);
+	/* no mouse port: loop without the mark for it, and a test that fails */
+	out(f, 0x64, 0xd3);
+	out(f, 0x60, 0x5a);
+	assert_int_equal(in(f, 0x64) & 0x21, 0x01);
+	assert_int_equal(in(f, 0x60), 0x5a);
+	out(f, 0x64, 0xa9);
+	assert_int_equal(in(f, 0x60), 0x01);
+	/* a byte for a keyboard that is not there leaves nothing behind */
+	out(f, 0x60, 0xf2);
+	assert_int_equal(in(f, 0x64) & 0x01, 0);
+	ends(f, RUN_END_NONE, 0);
+}
+
+static void test_i8042_pulse_resets(void **state)
+{
+	struct fixture *f = *state;
+
+	out(f, 0x64, 0xff); /* pulses no line */
+	ends(f, RUN_END_NONE, 0);
+	out(f, 0x64, 0xfe);
+	ends(f, RUN_END_RESET, 0);
+}
+
+static void test_i8042_output_port_resets(void **state)
+{
+	struct fixture *f = *state;
+
+	out(f, 0x64, 0xd1);
+	out(f, 0x60, 0xdf); /* A20 on, reset line high */
+	ends(f, RUN_END_NONE, 0);
+	out(f, 0x64, 0xd1);
+	out(f, 0x60, 0xde);
+	ends(f, RUN_END_RESET, 0);
+}
+
+static void test_reset_register(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t address = 0x80000000;
+
+	out(f, X86_PORT_RESET, 0x02); /* chooses the kind, does nothing yet */
+	assert_int_equal(in(f, X86_PORT_RESET), 0x02);
+	ends(f, RUN_END_NONE, 0);
+	/* the configuration address is another register at an overlapping place */
+	assert_false(bus__write(&f->vm.pio, 0xcf8, &address, 4));
+	ends(f, RUN_END_NONE, 0);
+	out(f, X86_PORT_RESET, X86_RESET_VALUE);
+	ends(f, RUN_END_RESET, 0);
+}
+
+static void test_sleep(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(in(f, X86_PORT_SLEEP + 1), 0);
+	out(f, X86_PORT_SLEEP, X86_S5_TYPE << 2); /* type without enable */
+	out(f, X86_PORT_SLEEP, 1 << 2 | 0x20); /* S1: awake again at once */
+	ends(f, RUN_END_NONE, 0);
+	assert_int_equal(in(f, X86_PORT_SLEEP + 1), 0x80);
+	out(f, X86_PORT_SLEEP + 1, 0x80);
+	assert_int_equal(in(f, X86_PORT_SLEEP + 1), 0);
+	out(f, X86_PORT_SLEEP, X86_S5_TYPE << 2 | 0x20);
+	ends(f, RUN_END_POWEROFF, 0);
+}
+
+static void test_exit_port(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(in(f, X86_PORT_EXIT), 0xff);
+	out(f, X86_PORT_EXIT, 0xc3);
+	ends(f, RUN_END_EXIT_PORT, 0xc3);
+	out(f, X86_PORT_EXIT, 0); /* the first one counts */
+	ends(f, RUN_END_EXIT_PORT, 0xc3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_i8042_probe, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_i8042_pulse_resets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_i8042_output_port_resets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reset_register, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sleep, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exit_port, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("platform", tests, NULL, NULL);
+}
