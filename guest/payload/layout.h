@@ -26,7 +26,7 @@
 
 /* Interrupt vectors; every one between has a stub. */
 #define VEC_EDGE 0x30 /* counted and acknowledged at level 0 */
-#define VEC_LEVEL 0x60 /* counted; level 3 silences the device, then acknowledges */
+#define VEC_LEVEL 0x60 /* likewise, with a read of irq_ack.addr in between */
 #define VEC_END 0x70
 #define VEC_SPURIOUS 0xff
 

@@ -6,11 +6,11 @@
 PAYLOAD_DIR  := guest/payload
 PAYLOAD_OUT  := $(BUILD)/payload
 PAYLOAD_CC   ?= $(CC)
-PAYLOAD_SRCS := $(sort $(wildcard $(PAYLOAD_DIR)/*.c)) $(PAYLOAD_DIR)/start.S $(PAYLOAD_DIR)/ap.S
+PAYLOAD_SRCS := $(sort $(wildcard $(PAYLOAD_DIR)/*.c $(PAYLOAD_DIR)/*.S))
 PAYLOAD_OBJS := $(patsubst $(PAYLOAD_DIR)/%,$(PAYLOAD_OUT)/%.o,$(PAYLOAD_SRCS))
 PAYLOAD_CFLAGS := -std=gnu11 -O2 -g $(WARN) -I$(PAYLOAD_DIR) -ffreestanding -fno-pic -fno-pie \
 	-mcmodel=small -mno-red-zone -fno-stack-protector -fno-strict-aliasing -fcf-protection=none \
-	-fno-asynchronous-unwind-tables -fno-tree-loop-distribute-patterns
+	-fno-asynchronous-unwind-tables
 PAYLOAD_LDFLAGS := -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-z,noexecstack \
 	-Wl,-T,$(PAYLOAD_DIR)/payload.lds
 

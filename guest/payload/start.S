@@ -166,7 +166,17 @@ stub_ud:
 	pushq	$6
 	jmp	exception
 
-irq_eoi:
+/*
+ * A level interrupt: silence the device first.  Leaving that and the EOI to
+ * level 3 would do on hardware; a software KVM has been seen to end an
+ * interrupt by itself as it delivers it.
+ */
+irq_level:
+	push	%rax
+	mov	irq_ack, %rax
+	mov	(%rax), %al
+	or	%al, irq_ack + 8
+irq_eoi:			/* rax is on the stack */
 	xor	%eax, %eax
 	movabs	%eax, 0xfee000b0
 	pop	%rax
@@ -207,7 +217,7 @@ level_stubs:
 	.rept	VEC_END - VEC_LEVEL
 	.balign	STUB_SIZE
 	incq	irq_count + vec * 8
-	iretq
+	jmp	irq_level
 	.set	vec, vec + 1
 	.endr
 

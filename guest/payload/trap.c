@@ -16,6 +16,9 @@ int catch__call(struct catch *c, void (*fn)(void *), void *arg);
 __attribute__((noreturn)) void catch__resume(struct catch *c);
 __attribute__((noreturn)) void trap__handle(struct trap_frame *frame);
 
+static uint8_t irq_ack_nothing;
+volatile struct irq_ack irq_ack = {.addr = (uintptr_t)&irq_ack_nothing};
+
 static struct {
 	struct catch *catch;
 	unsigned int depth; /* exceptions since the last one that was caught */
@@ -47,6 +50,7 @@ void trap__init(void)
 	for (i = VEC_LEVEL; i < VEC_END; i++)
 		idt__set(i, level_stubs + (i - VEC_LEVEL) * STUB_SIZE, 0);
 	idt__set(VEC_SPURIOUS, spurious_stub, 0);
+	idt[3].type |= 0x60; /* int3 is for level 3 too */
 	/* Both 8259s: all masked, so that the local APIC is the only source. */
 	outb(0x21, 0xff);
 	outb(0xa1, 0xff);

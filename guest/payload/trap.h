@@ -29,6 +29,16 @@ void trap__init(void);
 extern volatile uint64_t irq_count[256];
 
 /*
+ * What the handler of a level interrupt reads to silence the device (its ISR),
+ * and the bits it has found there.  Never 0.
+ */
+struct irq_ack {
+	uint64_t addr;
+	uint8_t seen;
+};
+extern volatile struct irq_ack irq_ack;
+
+/*
  * fn(a, b) at level 0, for the few instructions that need it.  Interpreted on
  * a software KVM: about 8 us for the way there and back.
  */

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef PAYLOAD_VIRTIO_H
+#define PAYLOAD_VIRTIO_H
+
+#include <linux/virtio_config.h>
+#include <linux/virtio_ids.h>
+#include <linux/virtio_pci.h>
+#include <linux/virtio_ring.h>
+
+#include "pci.h"
+
+/* A modern virtio device on PCI (virtio 1.2, 4.1): where its structures answer. */
+struct virtio {
+	pci_fn_t fn;
+	uint64_t common, isr, device, notify;
+	uint32_t notify_multiplier, device_len;
+	struct msix msix; /* nr 0: none */
+	uint64_t features; /* negotiated */
+};
+
+#define VIRTIO_BIT(n) (1ULL << (n))
+
+/* The @nth device of type @id on bus 0; decoding and bus mastering on.  False: none. */
+bool virtio__find(struct virtio *dev, unsigned int id, unsigned int nth);
+
+/* Access to struct virtio_pci_common_cfg by VIRTIO_PCI_COMMON_* offset. */
+static inline uint8_t virtio__status(const struct virtio *dev)
+{
+	return mmio__read8(dev->common + VIRTIO_PCI_COMMON_STATUS);
+}
+
+/* Device reset (2.4): write 0, wait until 0 is read.  False: not within a second. */
+bool virtio__reset(struct virtio *dev);
+
+uint64_t virtio__offered(const struct virtio *dev);
+
+/*
+ * Reset, ACKNOWLEDGE, DRIVER, the offered ones of @wanted (VERSION_1 always),
+ * FEATURES_OK.  False: the device does not agree.
+ */
+bool virtio__negotiate(struct virtio *dev, uint64_t wanted);
+void virtio__driver_ok(struct virtio *dev);
+
+static inline bool virtio__has(const struct virtio *dev, unsigned int bit)
+{
+	return dev->features >> bit & 1;
+}
+
+/*
+ * Driver side of a split ring (2.7).  Descriptors are handed out as slots by
+ * the caller: request i of a queue owns its own descriptors and nothing has to
+ * be allocated.
+ */
+struct ring {
+	unsigned int size;
+	struct vring_desc *desc;
+	struct vring_avail *avail;
+	struct vring_used *used;
+	uint64_t notify; /* address of this queue's kick */
+	uint16_t index;
+	uint16_t avail_idx; /* free running, what ring__publish() shows */
+	uint16_t published;
+	uint16_t used_idx; /* free running, first used entry not seen */
+	bool event_idx;
+	uint64_t kicks;
+};
+
+/*
+ * Queue @index with @size entries (0: as many as the device has) in fresh
+ * memory, enabled; MSI-X vector number @msix or VIRTIO_MSI_NO_VECTOR.
+ * False: no such queue, or it does not take the vector.
+ */
+bool virtio__setup_queue(struct virtio *dev, struct ring *ring, unsigned int index,
+			 unsigned int size, uint16_t msix);
+
+static inline void ring__add(struct ring *ring, uint16_t head)
+{
+	ring->avail->ring[ring->avail_idx++ & (ring->size - 1)] = head;
+}
+
+/* Show what was added and kick where the device asks for it (2.7.13). */
+void ring__publish(struct ring *ring);
+
+/* Next used entry.  False: none yet. */
+static inline bool ring__get(struct ring *ring, struct vring_used_elem *elem)
+{
+	volatile struct vring_used *used = ring->used;
+
+	if (used->idx == ring->used_idx)
+		return false;
+	rmb();
+	*elem = ring->used->ring[ring->used_idx++ & (ring->size - 1)];
+	return true;
+}
+
+/* Wish for interrupts: for the next used entry, or none. */
+void ring__irq(struct ring *ring, bool on);
+
+#endif
