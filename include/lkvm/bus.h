@@ -43,9 +43,9 @@ void bus__fini(struct bus *bus);
 
 /*
  * Ranges may overlap, since a guest can program two BARs to one address: the
- * one added first among those that hold the whole access answers.  Any thread; not from within a held device lock
- * that a handler of the same bus takes.  0, -EINVAL (empty or wrapping range),
- * -ENOSPC.
+ * one added first among those that hold the whole access answers.  Any thread;
+ * not from within a held device lock that a handler of the same bus takes.
+ * 0, -EINVAL (empty or wrapping range), -ENOSPC.
  */
 int bus__add(struct bus *bus, const struct bus_range *range);
 

@@ -13,8 +13,9 @@ struct kvm_irq_routing;
 
 /*
  * Interrupt routing.  GSIs 0 to 23 are the pins of the IOAPIC (and 0 to 15 of
- * the PICs), one to one as KVM's own default has it; MSI routes are numbered from 24 up.  Nothing here is on the path
- * of an MSI-X interrupt: that is one write to an irqfd.
+ * the PICs), one to one as KVM's own default has it; MSI routes are numbered
+ * from 24 up.  Nothing here is on the path of an MSI-X interrupt: that is one
+ * write to an irqfd.
  */
 #define IRQ_PINS 24
 #define IRQ_PIC_PINS 16

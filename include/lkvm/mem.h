@@ -47,7 +47,7 @@ void guest_mem__fini(struct guest_mem *mem);
  */
 void *guest_mem__ptr(const struct guest_mem *mem, uint64_t gpa, uint64_t len);
 
-/* Copies through the checked pointer.  0, or -EFAULT with nothing copied (also where @len is 0). */
+/* Copies through the checked pointer.  0, or -EFAULT (@len 0, too) with nothing copied. */
 int guest_mem__read(const struct guest_mem *mem, uint64_t gpa, void *buf, size_t len);
 int guest_mem__write(const struct guest_mem *mem, uint64_t gpa, const void *buf, size_t len);
 

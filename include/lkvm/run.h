@@ -18,7 +18,7 @@ enum run_end {
 	RUN_END_KVM_ERROR, /* code: errno of KVM_RUN; cpu */
 	RUN_END_KEYBOARD, /* Ctrl-A x */
 	RUN_END_SIGNAL, /* code: signal number */
-	RUN_END_HOST, /* code: errno; lkvm itself could not go on (cpu: at an exit that it does not know) */
+	RUN_END_HOST, /* code: errno; lkvm could not go on (cpu: an exit that it does not know) */
 };
 
 /*

@@ -62,7 +62,8 @@ int vm__ioctl_val(struct vm *vm, int fd, unsigned long request, unsigned long ar
  * capabilities (each missing one is named in @err), create the VM, its TSS and
  * identity map pages (@tss_addr: three pages at this guest physical address,
  * one page behind them for the identity map; both outside of RAM), the
- * in-kernel irqchip and, where KVM has it, the PIT.  Never looks at CPUID.  Main thread.
+ * in-kernel irqchip and, where KVM has it, the PIT.  Never looks at CPUID.
+ * Main thread.
  * vm->log and vm->timeline are initialised by the caller before.
  * -errno and a message that tells a missing /dev/kvm from a missing permission;
  * nothing is open then, and vm__destroy() does nothing.
@@ -85,7 +86,8 @@ void vm__destroy(struct vm *vm);
  * Let an access of any width at @addr in the MMIO space signal eventfd @fd in
  * the kernel, without an exit to user space (KVM_IOEVENTFD, length 0, no data
  * match), or take that back.  Any thread.  -EEXIST: another eventfd is at this
- * address (KVM allows one any-length eventfd an address); the access then still reaches the MMIO bus.
+ * address (KVM allows one any-length eventfd an address), which goes on to get
+ * the accesses.
  */
 int vm__ioeventfd(struct vm *vm, uint64_t addr, int fd, bool on);
 

@@ -72,8 +72,11 @@ static void guest_run_and_stop(struct guest *g)
 	run__end(&g->vm->run, RUN_END_SIGNAL, SIGTERM, -1);
 	vcpu__stop_all(g->vm);
 	assert_int_equal(g->vm->run.end, RUN_END_SIGNAL);
-	for (i = 0; i < g->vm->nr_vcpus; i++)
+	for (i = 0; i < g->vm->nr_vcpus; i++) {
+		/* Or a signal just before the entry would be lost. */
+		assert_int_equal(g->vm->vcpus[i].run->immediate_exit, 1);
 		assert_true(atomic_load(&g->vm->vcpus[i].stopped));
+	}
 }
 
 #define OUT_CODE                                     \
