@@ -99,12 +99,13 @@ static void write_pci_crs(struct aml *aml, const struct x86_map *map)
 /* ACPI 6.4, 6.2.13: INTA of each slot, wired to a GSI without a link device. */
 static void write_prt(struct aml *aml)
 {
-	size_t prt, entry;
+	size_t prt;
 
 	aml__name(aml, "_PRT");
 	prt = aml__package(aml, PCI_SLOTS);
 	for (uint32_t slot = 0; slot < PCI_SLOTS; slot++) {
-		entry = aml__package(aml, 4);
+		size_t entry = aml__package(aml, 4);
+
 		aml__integer(aml, slot << 16 | 0xffff); /* all functions */
 		aml__integer(aml, 0); /* INTA */
 		aml__integer(aml, 0); /* no link: the next is a GSI */

@@ -386,6 +386,30 @@ static void test_load_elf(void **state)
 	close_all(&s);
 }
 
+/* The upper halves of addresses have fields of their own: a plan with the initrd at 4 GiB. */
+static void test_load_above_4g(void **state)
+{
+	struct setup s = {0};
+	struct boot_params params;
+	char path[64];
+	int fd;
+
+	(void)state;
+	open_bzimage(&s);
+	assert_int_equal(plan(&s, 5 * GIB, 4, ""), 0);
+	make_mem(&s, 5 * GIB);
+	s.plan.initrd_start = 4 * GIB + 4096;
+	fd = make_file(path, "0123", 4);
+	assert_int_equal(boot__load(&s.plan, &s.kernel, &s.map, &s.mem, fd, "", RSDP, &s.err), 0);
+	memcpy(&params, at(&s, X86_BOOT_PARAMS), sizeof(params));
+	assert_int_equal(params.hdr.ramdisk_image, 4096);
+	assert_int_equal(params.ext_ramdisk_image, 1);
+	assert_int_equal(params.hdr.ramdisk_size, 4);
+	assert_memory_equal((char *)s.mem.region[1].hva + 4096, "0123", 4);
+	close(fd);
+	close_all(&s);
+}
+
 /* Cut between looking and loading. */
 static void test_file_cut(void **state)
 {
@@ -437,6 +461,7 @@ int main(void)
 		cmocka_unit_test(test_e820),
 		cmocka_unit_test(test_load_bzimage),
 		cmocka_unit_test(test_load_elf),
+		cmocka_unit_test(test_load_above_4g),
 		cmocka_unit_test(test_file_cut),
 		cmocka_unit_test(test_wrong_memory),
 	};
