@@ -102,7 +102,7 @@ unsigned int smp__start_all(void)
 		panic("no page below 1 MiB to start CPUs from");
 	if (nr > MAX_CPUS)
 		nr = MAX_CPUS;
-	memcpy((void *)(uintptr_t)page, ap_start, ap_end - ap_start);
+	memcpy((void *)(uintptr_t)page, ap_start, (uintptr_t)ap_end - (uintptr_t)ap_start);
 	apic__enable();
 	smp.cpu[0].apic_id = apic__id();
 	smp.nr = 1;
