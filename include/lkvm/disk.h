@@ -21,8 +21,7 @@ struct disk_params {
 };
 
 struct disk_geometry {
-	uint32_t
-		logical_block; /* announced as blk_size: 512 for files, the device's own for devices */
+	uint32_t logical_block; /* the guest's blk_size: 512 for files, a device's own */
 	uint32_t physical_block; /* bytes, >= logical_block */
 	uint32_t opt_io; /* optimal transfer in bytes, 0: unknown */
 	uint32_t mem_align; /* what the host asks of buffers under O_DIRECT, 1 otherwise */

@@ -199,6 +199,28 @@ static void no_room_ever(void **state)
 	free(buf);
 }
 
+/* What fails inside submit wakes the thread that submitted: no kick may follow. */
+static void failed_submit_wakes(void **state)
+{
+	struct rig *rig = *state;
+	char *buf = rig__alloc(4096);
+	struct iovec iov = {buf, 4096};
+	struct disk_req req = rig__req(DISK_READ, 0, &iov, 1);
+	struct pollfd pfd = {.events = POLLIN};
+
+	start(rig, 65536, 8);
+	pfd.fd = rig->q[0].wakefd;
+	plan.refuse = &req;
+	plan.refuse_code = -EIO;
+	disk_queue__queue(&rig->q[0], &req);
+	assert_int_equal(poll(&pfd, 1, 0), 0);
+	disk_queue__submit(&rig->q[0]);
+	assert_int_equal(poll(&pfd, 1, 0), 1);
+	assert_ptr_equal(disk_queue__reap(&rig->q[0]), &req);
+	assert_int_equal(req.res, -EIO);
+	free(buf);
+}
+
 /* At each position of a batch one fails, on the way in or on the way out, and it alone. */
 static void one_of_a_batch(struct rig *rig, unsigned int bad, bool on_submit)
 {
@@ -339,13 +361,21 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig__teardown)
 	const struct CMUnitTest tests[] = {
-		T(each_operation),	     T(many_in_flight_one_submit),
-		T(unknown_ring_layout),	     T(more_buffers_than_one_call_takes),
-		T(bounced_in_pieces),	     T(partial_acceptance),
-		T(no_room_then_completion),  T(no_room_ever),
-		T(one_of_a_batch_fails),     T(short_transfers_go_on),
-		T(truncated_file),	     T(write_limit),
-		T(flush_where_aio_has_none), T(aio_limit),
+		T(each_operation),
+		T(many_in_flight_one_submit),
+		T(unknown_ring_layout),
+		T(more_buffers_than_one_call_takes),
+		T(bounced_in_pieces),
+		T(partial_acceptance),
+		T(no_room_then_completion),
+		T(no_room_ever),
+		T(failed_submit_wakes),
+		T(one_of_a_batch_fails),
+		T(short_transfers_go_on),
+		T(truncated_file),
+		T(write_limit),
+		T(flush_where_aio_has_none),
+		T(aio_limit),
 	};
 
 	return cmocka_run_group_tests_name("disk aio", tests, NULL, NULL);
