@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <lkvm/x86_map.h>
-
 #include "private.h"
 
 #define CONFIG_ADDRESS 0xcf8
@@ -179,7 +177,7 @@ static const struct bus_ops ecam_ops = {
 
 static int join_pin(struct pci_bus *bus, struct pci_dev *dev)
 {
-	dev->gsi = X86_GSI_PCI_BASE + dev->slot % X86_GSI_PCI_COUNT;
+	dev->gsi = PCI_GSI_BASE + dev->slot % PCI_GSI_COUNT;
 	dev->pin_source = irq__pin_join(&bus->vm->irq, dev->gsi);
 	if (dev->pin_source < 0)
 		return dev->pin_source;
@@ -232,7 +230,7 @@ static void bus_ranges(struct pci_bus *bus, struct bus_range *address, struct bu
 {
 	*address = (struct bus_range) {CONFIG_ADDRESS, 4, &address_ops, bus};
 	*data = (struct bus_range) {CONFIG_DATA, 4, &data_ops, bus};
-	*ecam = (struct bus_range) {bus->ecam, X86_ECAM_SIZE, &ecam_ops, bus};
+	*ecam = (struct bus_range) {bus->ecam, PCI_ECAM_SIZE, &ecam_ops, bus};
 }
 
 static int add_ranges(struct pci_bus *bus)

@@ -73,7 +73,7 @@ int pci_dev__add_cap(struct pci_dev *dev, const void *cap, unsigned int len)
 	unsigned int off = (dev->cap_end + 3) & ~3U;
 	unsigned int link = dev->cap_last ? dev->cap_last + PCI_CAP_LIST_NEXT : PCI_CAPABILITY_LIST;
 
-	if (len < PCI_CAP_SIZEOF || len > PCI_CONFIG_SIZE || off + len > PCI_CONFIG_SIZE)
+	if (len <= PCI_CAP_LIST_NEXT || len > PCI_CONFIG_SIZE || off + len > PCI_CONFIG_SIZE)
 		return -ENOSPC;
 	memcpy(dev->config + off, cap, len);
 	dev->config[off + PCI_CAP_LIST_NEXT] = 0;

@@ -145,7 +145,7 @@ void msix__config_written(struct msix *msix, unsigned int off, unsigned int len)
 
 static uint32_t *entry_reg(struct msix_vector *vector, unsigned int dword)
 {
-	uint32_t *reg[ENTRY_DWORDS] = {
+	uint32_t *const reg[ENTRY_DWORDS] = {
 		&vector->addr_lo,
 		&vector->addr_hi,
 		&vector->data,

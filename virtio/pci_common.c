@@ -171,7 +171,7 @@ static uint32_t get_qnoff(struct virtio_pci *vp)
 /* The three ring addresses, by half: which = 0 to 5, in the order of the structure. */
 static uint64_t *ring_addr(struct virtio_queue *queue, unsigned int which)
 {
-	uint64_t *addr[] = {&queue->desc, &queue->avail, &queue->used};
+	uint64_t *const addr[] = {&queue->desc, &queue->avail, &queue->used};
 
 	return addr[which / 2];
 }

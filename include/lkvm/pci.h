@@ -22,6 +22,9 @@
  * three is held across anything slower than KVM_IRQ_LINE.
  */
 #define PCI_SLOTS 32
+#define PCI_ECAM_SIZE 0x100000U /* one bus: X86_ECAM_SIZE */
+#define PCI_GSI_BASE 16 /* INTA of slot s: 16 + s % 8, as in X86_GSI_PCI_BASE and _PRT */
+#define PCI_GSI_COUNT 8
 #define PCI_CONFIG_SIZE 256 /* no extended capabilities: ECAM reads zero above */
 #define PCI_BARS 6
 
