@@ -9,9 +9,9 @@ static const struct {
 	{"reset", test__reset},	  {"cf9", test__cf9},
 	{"triple", test__triple}, {"spin", test__spin},
 	{"hlt", test__hlt},	  {"exception", test__exception},
-	{"ram", test__ram},	  {"ids", test__ids},
-	{"pci", test__pci},	  {"blk", test__blk},
-	{"bench", test__bench},
+	{"crash", test__crash},	  {"ram", test__ram},
+	{"ids", test__ids},	  {"pci", test__pci},
+	{"blk", test__blk},	  {"bench", test__bench},
 };
 
 void payload__start(uint64_t boot_params, uint32_t pvh_info);

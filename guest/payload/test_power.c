@@ -57,3 +57,14 @@ int test__hlt(void)
 	level0__call(level0__hlt, 0, 0);
 	return EXIT_STILL_HERE;
 }
+
+/* A fault that nobody expects: a report on the console, and EXIT_PANIC. */
+int test__crash(void)
+{
+	const uint64_t not_mapped = 0x7f0000001000;
+
+	if (!cmdline__num("level", 3))
+		level0__call((uint64_t(*)(uint64_t, uint64_t))not_mapped, 0, 0);
+	(void)*(volatile uint8_t *)not_mapped;
+	return EXIT_STILL_HERE;
+}
