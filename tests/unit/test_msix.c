@@ -6,6 +6,7 @@
 #include "fake_kvm.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <lkvm/msix.h>
@@ -349,6 +350,55 @@ static void no_interrupt_lost_or_doubled(void **state)
 	assert_int_equal(mmio_read(&f->fake, f->pba, 8), 0);
 }
 
+#define ROUNDS 20000
+#define SKEW 64 /* signals start 0 to 63 steps of a spin after the unmask */
+
+struct race {
+	struct fixture *f;
+	atomic_uint ready, done; /* rounds that may start, rounds that have ended */
+};
+
+static void *unmask_each_round(void *arg)
+{
+	struct race *race = arg;
+
+	for (unsigned int round = 1; round <= ROUNDS; round++) {
+		while (atomic_load(&race->ready) < round)
+			sched_yield();
+		mask(race->f, 0, false);
+		atomic_store(&race->done, round);
+	}
+	return NULL;
+}
+
+/*
+ * One signal against one unmask, at every distance: whatever comes first, one
+ * interrupt goes out, and there is no later unmask that would make good for a
+ * lost one.
+ */
+static void signal_against_unmask(void **state)
+{
+	struct fixture *f = *state;
+	struct race race = {.f = f};
+	pthread_t thread;
+
+	all_on(f);
+	mask(f, 0, true);
+	pthread_create(&thread, NULL, unmask_each_round, &race);
+	for (unsigned int round = 1; round <= ROUNDS; round++) {
+		atomic_store(&race.ready, round);
+		for (volatile unsigned int i = 0; i < round % SKEW * 8; i++)
+			;
+		msix__signal(&f->msix, 0);
+		while (atomic_load(&race.done) < round)
+			sched_yield();
+		assert_int_equal(fired(f, 0), 1);
+		assert_int_equal(atomic_load(&f->msix.pending), 0);
+		mask(f, 0, true);
+	}
+	pthread_join(thread, NULL);
+}
+
 struct signaller {
 	struct fixture *f;
 	uint64_t sent; /* results that were true */
@@ -403,6 +453,7 @@ int main(void)
 		T(route_refused),
 		T(table_sizes),
 		T(no_interrupt_lost_or_doubled),
+		T(signal_against_unmask),
 		T(nothing_stays_pending),
 	};
 
