@@ -18,7 +18,7 @@
 #include "tests/unit/vq_driver.h"
 
 #define SIZE 16
-#define ROUNDS 150000
+#define ROUNDS 250000
 #define HANG_LIMIT 110 /* seconds for the whole program */
 
 struct pair {
@@ -43,7 +43,7 @@ static void spin(unsigned int *seed)
 	volatile unsigned int n;
 
 	*seed = *seed * 1103515245 + 12345;
-	for (n = *seed >> 16 & 63; n; n--)
+	for (n = *seed >> 16 & 511; n; n--)
 		;
 }
 
