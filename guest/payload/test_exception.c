@@ -61,16 +61,15 @@ static const struct {
 	uint64_t arg;
 	unsigned int vector;
 	uint64_t error;
-	bool opt; /* asked for by opt=1: a software KVM has been seen without it */
 } cases[] = {
-	{"#DE", provoke__de, 0, 0, 0, false},
-	{"#UD", provoke__ud, 0, 6, 0, false},
-	{"#GP hlt", provoke__gp, 0, 13, 0, false},
-	{"#GP non-canonical", provoke__read, NOT_CANONICAL, 13, 0, false},
-	{"#PF read", provoke__read, NOT_MAPPED, 14, 4, false}, /* user */
-	{"#PF write", provoke__write, NOT_MAPPED, 14, 6, false}, /* user, write */
-	{"#XM", provoke__xm, 0, 19, 0, false},
-	{"#BP", provoke__bp, 0, 3, 0, true},
+	{"#DE", provoke__de, 0, 0, 0},
+	{"#UD", provoke__ud, 0, 6, 0},
+	{"#GP hlt", provoke__gp, 0, 13, 0},
+	{"#GP non-canonical", provoke__read, NOT_CANONICAL, 13, 0},
+	{"#PF read", provoke__read, NOT_MAPPED, 14, 4}, /* user */
+	{"#PF write", provoke__write, NOT_MAPPED, 14, 6}, /* user, write */
+	{"#XM", provoke__xm, 0, 19, 0},
+	{"#BP", provoke__bp, 0, 3, 0},
 };
 
 int test__exception(void)
@@ -83,8 +82,6 @@ int test__exception(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		bool caught;
 
-		if (cases[i].opt && !cmdline__num("opt", 0))
-			continue;
 		caught = catch__run(&c, cases[i].provoke, (void *)cases[i].arg);
 		report(caught && c.frame.vector == cases[i].vector, "%s: vector %u", cases[i].name,
 		       caught ? (unsigned int)c.frame.vector : 999);
