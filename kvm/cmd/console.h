@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef LKVM_CMD_CONSOLE_H
+#define LKVM_CMD_CONSOLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lkvm/uart.h>
+
+#include "loop.h"
+#include "stream.h"
+
+/*
+ * Carries bytes between the guest's serial port and stdin and stdout.  Main
+ * thread; all of it in the loop's handlers; never waits but in console__drain().
+ *
+ * Keys, where the input is a terminal: Ctrl-A x ends the VM, Ctrl-A Ctrl-A sends
+ * one Ctrl-A, Ctrl-A h shows a line of help; after Ctrl-A any other key is sent
+ * alone.  Input from elsewhere is data: 0x01 in a pipe or file goes through
+ * unchanged (kvmtool looks for its keys there too; a script that feeds bytes
+ * must be able to feed all of them).  Its end does not end the VM.
+ *
+ * Input waits while the guest does not take it: a pipe or file is not read on,
+ * what is typed or pasted is kept up to CONSOLE_TYPED bytes and lost beyond,
+ * so that the keys above are always seen.
+ *
+ * Output is written as it comes, at most every CONSOLE_PACE_NS where it comes
+ * fast.  While the reader stalls it stays in the serial port's ring, and then
+ * in the guest.  When the reader is gone, or stdout is full or closed, there is
+ * one warning, the VM runs on, and output is discarded from then on.
+ */
+#define CONSOLE_TYPED 65536
+#define CONSOLE_PACE_NS 2000000ULL
+
+struct console {
+	struct loop *loop;
+	struct uart *uart;
+	struct stream in, out;
+	struct loop_source wake, input, output;
+	struct loop_timer pace; /* the next look at the transmit ring */
+	uint64_t last_tx; /* when output was last written */
+	bool in_watched, out_watched; /* in the loop now */
+	bool in_plain; /* a file: read without waiting */
+	bool in_done; /* end of input, or none */
+	bool out_gone;
+	bool keys; /* Ctrl-A is special */
+	bool escaped; /* and was the last key */
+	unsigned long in_dropped; /* bytes typed while nobody took them */
+	size_t in_len;
+	uint8_t in_buf[CONSOLE_TYPED]; /* read and not yet fed */
+	uint8_t out_buf[UART_TX_SIZE];
+};
+
+/*
+ * Join @loop (initialised, with the term of @in).  @in, @out: descriptors, the
+ * caller's, neither changed nor closed; -1: none.  0 or -errno.
+ */
+int console__init(struct console *con, struct loop *loop, struct uart *uart, int in, int out,
+		  struct lk_err *err);
+/* After console__drain(); before loop__fini() and uart__fini(). */
+void console__fini(struct console *con);
+
+/*
+ * After loop__run(): write what is in the transmit ring now, and wait for the
+ * reader no longer than @ms altogether.  Bytes that did not go out.
+ */
+size_t console__drain(struct console *con, unsigned int ms);
+
+#endif
