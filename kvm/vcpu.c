@@ -76,16 +76,24 @@ static int create_one(struct vm *vm, struct vcpu *vcpu, unsigned int id, struct 
 	return lk_err__set(err, ret, "cannot map the run area of CPU %u: %s", id, strerror(-ret));
 }
 
-int vcpu__create_all(struct vm *vm, unsigned int nr, struct lk_err *err)
+int vcpu__check_number(struct vm *vm, unsigned int nr, struct lk_err *err)
 {
 	unsigned int max = max_vcpus(vm);
-	unsigned int i;
-	int ret;
 
 	if (!nr || nr > max)
 		return lk_err__set(err, -EINVAL,
 				   "%u CPUs: this KVM allows 1 to %u; give that with -c", nr, max);
-	ret = enable_wide_ids(vm, nr, err);
+	return 0;
+}
+
+int vcpu__create_all(struct vm *vm, unsigned int nr, struct lk_err *err)
+{
+	unsigned int i;
+	int ret;
+
+	ret = vcpu__check_number(vm, nr, err);
+	if (!ret)
+		ret = enable_wide_ids(vm, nr, err);
 	if (ret)
 		return ret;
 	vm->vcpus = aligned_alloc(__alignof__(struct vcpu), nr * sizeof(vm->vcpus[0]));

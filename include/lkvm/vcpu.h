@@ -29,6 +29,9 @@ struct vcpu {
 	struct vcpu_stats stats;
 } __attribute__((aligned(64))); /* stats of two vCPUs share no cache line */
 
+/* Can this VM have @nr vCPUs?  0, or -EINVAL with KVM's maximum.  Main thread. */
+int vcpu__check_number(struct vm *vm, unsigned int nr, struct lk_err *err);
+
 /*
  * Create @nr vCPUs (descriptors and run areas, no threads): vm->vcpus.
  * Main thread.  0 or -errno with a message that names KVM's maximum.

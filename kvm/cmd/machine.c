@@ -35,7 +35,15 @@ static void log_down(struct machine *m)
 
 static int kvm_up(struct machine *m, struct lk_err *err)
 {
-	return vm__create(&m->vm, "/dev/kvm", X86_TSS_BASE, err);
+	int ret = vm__create(&m->vm, "/dev/kvm", X86_TSS_BASE, err);
+
+	if (ret)
+		return ret;
+	/* before the tables are built for that many */
+	ret = vcpu__check_number(&m->vm, m->opts->cpus, err);
+	if (ret)
+		vm__destroy(&m->vm);
+	return ret;
 }
 
 static void kvm_down(struct machine *m)
