@@ -177,6 +177,7 @@ int test__cf9(void);
 int test__triple(void);
 int test__spin(void);
 int test__hlt(void);
+int test__lines(void);
 int test__crash(void);
 int test__exception(void);
 int test__ram(void);

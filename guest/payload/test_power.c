@@ -13,6 +13,16 @@ int test__hello(void)
 	return cmdline__num("exit", 0);
 }
 
+/* count=N numbered lines of 16 bytes: a load for the console. */
+int test__lines(void)
+{
+	uint64_t i, count = cmdline__num("count", 1024);
+
+	for (i = 0; i < count; i++)
+		print("%015llu\n", (unsigned long long)i);
+	return 0;
+}
+
 int test__poweroff(void)
 {
 	print("payload: ACPI S5\n");

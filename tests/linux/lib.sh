@@ -4,7 +4,7 @@
 # group's images, thrown away), out (the console output of the last guest),
 # err (lkvm's own messages), status, took (ms).
 set -uo pipefail
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 . tests/lib.sh
 
 BUILD=${BUILD:-build}
