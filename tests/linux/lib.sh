@@ -36,6 +36,7 @@ boot() {
 		>"$out.raw" 2>"$err" </dev/null
 	status=$?
 	took=$(($(now) - start))
+	echo "# guest took $took ms"
 	tr -d '\r' <"$out.raw" >"$out"
 }
 
