@@ -145,6 +145,29 @@ static int create_fd(struct vm *vm, struct lk_err *err)
 }
 
 /*
+ * Firmware leaves both PICs masked; KVM's come up open, with vector base 0, and
+ * LINT0 of the boot CPU takes ExtINT.  A guest of hardware-reduced ACPI never
+ * programs them: the serial port's interrupt would reach it a second time, as
+ * an exception.
+ */
+static int mask_pics(struct vm *vm)
+{
+	static const uint32_t pics[] = {KVM_IRQCHIP_PIC_MASTER, KVM_IRQCHIP_PIC_SLAVE};
+	int ret = 0;
+
+	for (unsigned int i = 0; i < sizeof(pics) / sizeof(pics[0]) && ret >= 0; i++) {
+		struct kvm_irqchip chip = {.chip_id = pics[i]};
+
+		ret = vm__ioctl(vm, vm->vm_fd, KVM_GET_IRQCHIP, &chip);
+		if (ret < 0)
+			break;
+		chip.chip.pic.imr = 0xff;
+		ret = vm__ioctl(vm, vm->vm_fd, KVM_SET_IRQCHIP, &chip);
+	}
+	return ret;
+}
+
+/*
  * Pages for real mode on Intel hardware (KVM_SET_TSS_ADDR), interrupt
  * controllers and timer: all of it before the first vCPU.
  */
@@ -163,6 +186,10 @@ static int create_platform(struct vm *vm, uint64_t tss_addr, struct lk_err *err)
 	if (ret >= 0) {
 		what = "KVM_CREATE_IRQCHIP";
 		ret = vm__ioctl_val(vm, vm->vm_fd, KVM_CREATE_IRQCHIP, 0);
+	}
+	if (ret >= 0) {
+		what = "KVM_SET_IRQCHIP";
+		ret = mask_pics(vm);
 	}
 	if (ret >= 0 && vm__cap(vm, KVM_CAP_PIT2)) {
 		what = "KVM_CREATE_PIT2";

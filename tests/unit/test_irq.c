@@ -263,6 +263,30 @@ static void test_wired_or(void **state)
 	fixture__destroy(vm);
 }
 
+/*
+ * A pulse on the serial port's pin gets no further than the PIC's request bit:
+ * no vector of a PIC that the guest never programs, to vCPU 0 with LINT0 as
+ * ExtINT.
+ */
+static void test_pics_masked(void **state)
+{
+	static const uint32_t pics[] = {KVM_IRQCHIP_PIC_MASTER, KVM_IRQCHIP_PIC_SLAVE};
+	struct vm *vm = fixture__vm();
+
+	(void)state;
+	irq__pin_pulse(&vm->irq, 4);
+	irq__pin_pulse(&vm->irq, 12);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct kvm_irqchip chip = {.chip_id = pics[i]};
+
+		assert_true(vm__ioctl(vm, vm->vm_fd, KVM_GET_IRQCHIP, &chip) >= 0);
+		assert_int_equal(chip.chip.pic.imr, 0xff);
+		assert_int_equal(chip.chip.pic.irr & ~chip.chip.pic.imr, 0);
+		assert_int_equal(chip.chip.pic.irq_base, 0); /* nobody has programmed it */
+	}
+	fixture__destroy(vm);
+}
+
 /* An edge sets the request bit of the PIC and leaves the line low. */
 static void test_pulse(void **state)
 {
@@ -288,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_pin_routes),
 		cmocka_unit_test(test_wired_or),
 		cmocka_unit_test(test_pulse),
+		cmocka_unit_test(test_pics_masked),
 	};
 
 	return cmocka_run_group_tests_name("irq", tests, NULL, NULL);
