@@ -18,15 +18,30 @@
 
 #define container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
+/* Those that would end or stop the process with the terminal still raw, and SIGCONT. */
+static const int signals[] = {
+	SIGINT,	 SIGTERM, SIGHUP,    SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
+	SIGXCPU, SIGPROF, SIGVTALRM, SIGIO,   SIGPWR,  SIGTSTP, SIGCONT,
+};
+
+/*
+ * Who starts us can have a signal ignored (nohup, a script's background jobs),
+ * and that is kept.  A signalfd would get it all the same: the kernel discards
+ * an ignored signal only where it is not blocked.
+ */
+static bool ignored(int sig)
+{
+	struct sigaction act;
+
+	return sigaction(sig, NULL, &act) == 0 && act.sa_handler == SIG_IGN;
+}
+
 static void signal_set(sigset_t *set)
 {
 	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-	sigaddset(set, SIGQUIT);
-	sigaddset(set, SIGTSTP);
-	sigaddset(set, SIGCONT);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (signals[i] == SIGCONT || !ignored(signals[i]))
+			sigaddset(set, signals[i]);
 }
 
 void loop__block_signals(void)
@@ -35,7 +50,9 @@ void loop__block_signals(void)
 
 	signal_set(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	/* both come as an error of the write instead: EPIPE, EFBIG (RLIMIT_FSIZE) */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 /* Take the terminal, or watch for the moment when we may. */

@@ -47,9 +47,10 @@ struct loop {
 };
 
 /*
- * Block the signals that the loop takes, and ignore SIGPIPE.  The first thing
- * in a run, before any thread exists (threads inherit it): a SIGTERM during
- * start-up waits for the loop.
+ * Block the signals that the loop takes, but for those that are ignored
+ * already, and ignore SIGPIPE and SIGXFSZ.  The first thing in a run, before any
+ * thread exists (threads inherit it): a SIGTERM during start-up waits for the
+ * loop.
  */
 void loop__block_signals(void);
 

@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,7 +139,8 @@ static int wait_status(pid_t pid, int options)
 
 static void test_signals_that_end(void **state)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT,   SIGUSR1, SIGUSR2,
+				      SIGALRM, SIGXCPU, SIGPROF, SIGVTALRM, SIGIO,   SIGPWR};
 	struct fixture *f = *state;
 
 	for (unsigned int i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
@@ -151,6 +154,52 @@ static void test_signals_that_end(void **state)
 		assert_int_equal(WEXITSTATUS(status), signals[i]);
 		assert_true(as_before(f));
 	}
+}
+
+/* nohup, and sh for a job in the background: ignored before us, ignored by us. */
+static void test_ignored_signals(void **state)
+{
+	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTSTP};
+	struct fixture *f = *state;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setsid();
+		for (unsigned int i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+			signal(signals[i], SIG_IGN);
+		_exit(run_loop(f->slave));
+	}
+	assert_true(wait_for(f, is_raw));
+	for (unsigned int i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		kill(pid, signals[i]);
+	kill(pid, SIGUSR2); /* numbered higher than the first three: taken after them */
+	status = wait_status(pid, WUNTRACED);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), SIGUSR2);
+	assert_true(as_before(f));
+}
+
+/* A file at its limit of size is an error of the write, as a full disk is. */
+static void test_file_size_limit(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid) {
+		struct rlimit limit = {.rlim_cur = 4096, .rlim_max = 4096};
+		int fd = memfd_create("limited", MFD_CLOEXEC);
+
+		loop__block_signals();
+		if (fd < 0 || setrlimit(RLIMIT_FSIZE, &limit))
+			_exit(1);
+		_exit(pwrite(fd, "x", 1, 4096) == -1 && errno == EFBIG ? 0 : 2);
+	}
+	status = wait_status(pid, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void test_crashes(void **state)
@@ -339,6 +388,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_signals_that_end),
+		TEST(test_ignored_signals),
+		TEST(test_file_size_limit),
 		TEST(test_crashes),
 		TEST(test_fault),
 		TEST(test_stop_and_continue),
