@@ -37,7 +37,9 @@ static int open_file(struct kernel_file *file, struct lk_err *err)
 	if (file->fd < 0) {
 		int ret = -errno;
 
-		return kernel_file__refuse(err, ret, file->path, "cannot open the kernel: %s",
+		return kernel_file__refuse(err, ret, file->path,
+					   "cannot open the kernel: %s; "
+					   "give a readable bzImage or ELF vmlinux with -k",
 					   strerror(-ret));
 	}
 	if (fstat(file->fd, &st) < 0) {

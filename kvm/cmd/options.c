@@ -21,6 +21,10 @@ struct option_row {
 
 static int set_kernel(struct run_options *opts, const char *arg, struct lk_err *err)
 {
+	if (!*arg)
+		return lk_err__set(err, -EINVAL,
+				   "the name of the kernel is empty; give -k FILE, or leave it out "
+				   "to try the usual places");
 	if (opts->kernel)
 		return lk_err__set(err, -EINVAL,
 				   "two kernels given, '%s' and '%s'; give one with -k",
@@ -40,6 +44,10 @@ static int set_once(const char **slot, const char *option, const char *arg, stru
 
 static int set_initrd(struct run_options *opts, const char *arg, struct lk_err *err)
 {
+	if (!*arg)
+		return lk_err__set(
+			err, -EINVAL,
+			"the name of the initrd is empty; give -i FILE, or leave it out");
 	return set_once(&opts->initrd, "-i", arg, err);
 }
 
@@ -60,8 +68,12 @@ static int set_name(struct run_options *opts, const char *arg, struct lk_err *er
 static int set_mem(struct run_options *opts, const char *arg, struct lk_err *err)
 {
 	uint64_t bytes;
+	int ret = options__size(arg, 1ULL << 20, &bytes);
 
-	if (options__size(arg, 1ULL << 20, &bytes))
+	if (ret == -ERANGE)
+		return lk_err__set(err, -EINVAL, "-m %s: too large for any machine; give less",
+				   arg);
+	if (ret)
 		return lk_err__set(err, -EINVAL,
 				   "-m %s: not a size; give MiB, or a number with K, M, G or T",
 				   arg);
@@ -182,7 +194,9 @@ static const struct option_row rows[] = {
 	{0, "rng", NULL, set_rng, "a virtio random number generator"},
 	{'n', "network", "mode=none", set_network, "no network, which is also the default"},
 	{0, "console", "serial", set_console, "console on stdin and stdout, the default"},
-	{0, "name", "NAME", set_name, "name of the VM"},
+	{0, "name", "NAME", set_name,
+	 "name of the VM: ps and top show lkvm:NAME,\n"
+	 "cut to 15 characters"},
 	{0, "loglevel", "LEVEL", set_loglevel, "error, warning (default), info or debug"},
 	{0, "debug", NULL, set_debug, "same as --loglevel debug; prints the timeline"},
 	{'h', "help", NULL, set_help, "this text"},
@@ -224,13 +238,17 @@ static const struct option_row *find_row(int val)
 	return NULL;
 }
 
-/* getopt_long() gave '?': say what is wrong with argv[optind - 1]. */
+/*
+ * getopt_long() gave '?'.  optopt is the letter of a short option, 0 or a value
+ * from 256 on for a long one, which then is argv[optind - 1]; within a cluster of
+ * short ones that is still the argument before.
+ */
 static int explain_unknown(const char *text, struct lk_err *err)
 {
 	const char *why;
 	char name[64];
 
-	if (!strncmp(text, "--", 2)) {
+	if (!optopt || optopt >= 256) {
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + 2, "="), text + 2);
 		why = options__foreign(name);
 		if (why)

@@ -13,6 +13,7 @@
 #include "loop.h"
 #include "machine.h"
 #include "outcome.h"
+#include "stream.h"
 #include "term.h"
 
 /* A reader that has stalled gets this long to take the last output. */
@@ -36,8 +37,12 @@ void cmd_run__help(FILE *out)
 		     "start, 128 + N ended by signal N (the keyboard counts as 2).\n");
 }
 
-static int fail(const struct lk_err *err)
+/* One line, whatever a file name has in it. */
+static int fail(struct lk_err *err)
 {
+	for (char *p = err->msg; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
 	fprintf(stderr, "lkvm: %s\n", err->msg);
 	return STATUS_START;
 }
@@ -120,6 +125,10 @@ int cmd_run(int argc, char **argv, struct timeline *tl)
 	struct lk_err err = {""};
 	int status;
 
+	if (stream__keep_standard()) {
+		free(s);
+		return STATUS_START; /* and nowhere to say so */
+	}
 	if (!s) {
 		fprintf(stderr, "lkvm: out of memory\n");
 		return STATUS_START;

@@ -17,6 +17,18 @@
 /* Where only poll() tells that there is room, it may tell of this little. */
 #define TTY_POLLED_MAX 64
 
+int stream__keep_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		/* the lowest free number is this one */
+		if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
 /* A pseudo-terminal master opened again is another terminal. */
 static bool is_pty_master(int fd)
 {

@@ -34,6 +34,14 @@ struct stream {
 	size_t max; /* bytes to write at once */
 };
 
+/*
+ * The first thing in a run.  Where descriptor 0, 1 or 2 is closed, the next file
+ * to be opened would get its number: console output and messages would go into
+ * a disk image.  It gets /dev/null, opened for the other direction, so that it
+ * still reads and writes like a closed one.  0 or -errno.
+ */
+int stream__keep_standard(void);
+
 /* @fd stays the caller's.  A bad descriptor gives a closed stream.  Main thread. */
 void stream__open(struct stream *stream, int fd, bool output);
 void stream__close(struct stream *stream);
