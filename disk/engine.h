@@ -3,6 +3,7 @@
 #define LKVM_DISK_ENGINE_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
@@ -53,10 +54,11 @@ struct disk_pool {
 	pthread_mutex_t rmw; /* sync.c; only workers take it */
 
 	pthread_mutex_t lock; /* for all below; never held across a system call for I/O */
-	pthread_cond_t more; /* work came, or stop */
+	sem_t more; /* work came, or stop: one post for each worker that is to come */
 	pthread_cond_t left; /* a worker is done with a queue */
 	struct disk_req *head, **tail;
-	unsigned int idle; /* workers that wait for work */
+	unsigned int idle; /* workers that wait for work and have not been woken */
+	unsigned int coming; /* woken, not back under the lock yet */
 	unsigned int nr;
 	bool starting; /* a worker is being made */
 	bool stop;

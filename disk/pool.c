@@ -7,6 +7,11 @@
  * makes the next.  So the I/O thread pays for one wake, however many requests
  * there are, and there are never more workers than requests that waited.
  *
+ * Idle workers sleep on a semaphore, each wake one post, and not on a condition
+ * variable: glibc before 2.41 can lose a pthread_cond_signal() when several
+ * threads wait and one of them is held up (glibc bug 25847).  Here that would be
+ * a request that nobody takes, and a guest that waits for ever.
+ *
  * Finished requests go onto a list of their queue that workers push to and the
  * I/O thread takes as a whole, both by one atomic operation.
  */
@@ -98,6 +103,25 @@ static int start_worker(struct disk_pool *pool)
 	return rc;
 }
 
+/* Lock held; somebody is idle. */
+static void wake_one(struct disk_pool *pool)
+{
+	pool->idle--;
+	pool->coming++;
+	sem_post(&pool->more);
+}
+
+/* Lock held, but dropped meanwhile: until wake_one(), which may come before the sleep. */
+static void sleep_idle(struct disk_pool *pool)
+{
+	pool->idle++;
+	pthread_mutex_unlock(&pool->lock);
+	while (sem_wait(&pool->more)) /* a debugger's signal: EINTR */
+		;
+	pthread_mutex_lock(&pool->lock);
+	pool->coming--;
+}
+
 /*
  * Lock held: requests wait; see to one more worker.  Without a single worker
  * they fail rather than wait for ever; with fewer than wanted they wait for
@@ -109,10 +133,11 @@ static unsigned int want_worker(struct disk_pool *pool)
 	int rc;
 
 	if (pool->idle) {
-		pthread_cond_signal(&pool->more);
+		wake_one(pool);
 		return 1;
 	}
-	if (pool->starting || pool->nr == DISK_POOL_MAX)
+	/* one that is on its way takes a request and then sees to the next */
+	if (pool->coming || pool->starting || pool->nr == DISK_POOL_MAX)
 		return 0;
 	rc = start_worker(pool);
 	while (rc && !pool->nr && (req = take(pool))) {
@@ -136,11 +161,8 @@ static void *worker(void *arg)
 	for (;;) {
 		struct disk_queue *q;
 
-		while (!pool->head && !pool->stop) {
-			pool->idle++;
-			pthread_cond_wait(&pool->more, &pool->lock);
-			pool->idle--;
-		}
+		while (!pool->head && !pool->stop)
+			sleep_idle(pool);
 		req = take(pool);
 		if (!req)
 			break;
@@ -198,7 +220,7 @@ int disk_pool__init(struct disk *disk, struct lk_err *err)
 	}
 	pthread_mutex_init(&pool->rmw, NULL);
 	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->more, NULL);
+	sem_init(&pool->more, 0, 0);
 	pthread_cond_init(&pool->left, NULL);
 	disk->shared = pool;
 	return 0;
@@ -213,13 +235,14 @@ void disk_pool__fini(struct disk *disk)
 		return;
 	pthread_mutex_lock(&pool->lock);
 	pool->stop = true;
-	pthread_cond_broadcast(&pool->more);
+	while (pool->idle)
+		wake_one(pool);
 	pthread_mutex_unlock(&pool->lock);
 	/* all queues are gone, so nobody makes workers any more */
 	for (i = 0; i < pool->nr; i++)
 		pthread_join(pool->worker[i], NULL);
 	pthread_cond_destroy(&pool->left);
-	pthread_cond_destroy(&pool->more);
+	sem_destroy(&pool->more);
 	pthread_mutex_destroy(&pool->lock);
 	pthread_mutex_destroy(&pool->rmw);
 	if (pool->eof_fd >= 0)

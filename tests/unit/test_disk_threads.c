@@ -140,6 +140,52 @@ static void queue_ends_with_its_last_request(void **state)
 	}
 }
 
+static int posts(struct disk_pool *pool)
+{
+	int n;
+
+	assert_int_equal(sem_getvalue(&pool->more, &n), 0);
+	return n;
+}
+
+/*
+ * Workers that have said that they are idle and are held up before they sleep,
+ * as on a busy host: what wakes them has to wait for them.  Each wake is for one
+ * of them, and nobody makes a worker while another is on its way.
+ */
+static void wakes_wait_for_slow_workers(void **state)
+{
+	struct rig *rig = *state;
+	struct disk_req req[3];
+	struct iovec iov[3];
+	struct disk_pool *pool;
+	char buf[3][512];
+	unsigned int i;
+
+	rig__make_file(rig, 65536);
+	rig__start(rig, false, 3);
+	rig__set_align(rig, 1); /* a pool without workers: the test plays them */
+	pool = rig->disk.shared;
+	pool->idle = 2;
+	for (i = 0; i < 3; i++) {
+		iov[i] = (struct iovec) {buf[i], 512};
+		req[i] = rig__req(DISK_READ, i * 512, &iov[i], 1);
+		disk_queue__queue(&rig->q[0], &req[i]);
+		disk_queue__submit(&rig->q[0]);
+		assert_int_equal(posts(pool), i < 2 ? i + 1 : 2);
+		assert_int_equal(pool->nr, 0);
+	}
+	assert_int_equal(pool->idle, 0);
+	assert_int_equal(pool->coming, 2);
+	/* both arrive, as one real worker that finds all of the work */
+	while (!sem_trywait(&pool->more))
+		pool->coming--;
+	assert_int_equal(disk_pool__prestart(pool), 0);
+	rig__drain(&rig->q[0]);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(req[i].res, 0);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, rig__setup, rig__teardown)
@@ -151,6 +197,7 @@ int main(void)
 		T(short_write_then_error),
 		T(one_of_a_batch_fails),
 		T(queue_ends_with_its_last_request),
+		T(wakes_wait_for_slow_workers),
 	};
 
 	return cmocka_run_group_tests_name("disk threads", tests, NULL, NULL);
