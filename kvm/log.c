@@ -34,6 +34,9 @@ int log__init(struct log *log, enum log_level level)
 	return 0;
 }
 
+/* A terminal that polls writable may have room for little more, and newlines become two bytes. */
+#define TTY_PIECE 64
+
 /*
  * Write to stderr while it takes bytes, waiting @wait_ms altogether.  Pieces of
  * PIPE_BUF, for a pipe that polls writable takes that much without blocking.
@@ -43,6 +46,7 @@ static size_t write_stderr(const char *buf, size_t len, int wait_ms)
 {
 	uint64_t deadline = timeline__now() + (uint64_t)wait_ms * 1000000;
 	struct pollfd pfd = {.fd = STDERR_FILENO, .events = POLLOUT};
+	size_t most = isatty(STDERR_FILENO) ? TTY_PIECE : PIPE_BUF;
 	size_t done = 0, piece;
 	uint64_t now;
 	ssize_t n;
@@ -54,7 +58,7 @@ static size_t write_stderr(const char *buf, size_t len, int wait_ms)
 			break;
 		if (n < 0 && errno == EINTR)
 			continue;
-		piece = len - done < PIPE_BUF ? len - done : PIPE_BUF;
+		piece = len - done < most ? len - done : most;
 		n = write(STDERR_FILENO, buf + done, piece);
 		if (n > 0)
 			done += (size_t)n;

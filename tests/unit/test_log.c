@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,13 @@ static int teardown(void **state)
 	close(c->read_fd);
 	free(c);
 	return 0;
+}
+
+static bool writable(int fd)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLOUT};
+
+	return poll(&pfd, 1, 0) == 1;
 }
 
 /* Everything in the pipe, as a string. */
@@ -172,6 +180,43 @@ static void test_stalled_reader(void **state)
 	log__defer(&c->log, false);
 }
 
+/* A terminal whose window is stalled: room for a few bytes is no reason to hang. */
+static void test_stalled_terminal(void **state)
+{
+	struct capture *c = *state;
+	int master, slave, fill;
+	struct termios raw;
+	char block[200]; /* small pieces: room comes back in as small ones */
+	unsigned int i, round;
+
+	assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
+	tcgetattr(slave, &raw);
+	cfmakeraw(&raw);
+	tcsetattr(slave, TCSANOW, &raw);
+	fill = open(ttyname(slave), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	assert_true(fill >= 0);
+	memset(block, '.', sizeof(block));
+	dup2(slave, STDERR_FILENO);
+	log__defer(&c->log, true);
+	alarm(60); /* it hangs */
+	for (round = 0; round < 50; round++) {
+		while (write(fill, block, sizeof(block)) > 0)
+			;
+		while (!writable(slave)) /* the least that makes it so */
+			assert_true(read(master, block, 64) > 0);
+		for (i = 0; i < 500; i++)
+			log__warn(&c->log, "message %04u", i);
+		log__flush(&c->log);
+		assert_true(c->log.used > 0); /* it was full before the end */
+	}
+	alarm(0);
+
+	tcflush(master, TCIFLUSH);
+	close(master); /* gone: the rest is dropped by the end of the test */
+	close(slave);
+	close(fill);
+}
+
 static void *writer(void *arg)
 {
 	struct capture *c = arg;
@@ -222,6 +267,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_deferred, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_buffer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stalled_reader, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stalled_terminal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 	};
 
