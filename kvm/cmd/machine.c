@@ -46,9 +46,11 @@ static int kvm_up(struct machine *m, struct lk_err *err)
 	return ret;
 }
 
+/* Guest memory last: the VM maps it. */
 static void kvm_down(struct machine *m)
 {
 	vm__destroy(&m->vm);
+	guest_mem__fini(&m->vm.mem);
 }
 
 static int memory_up(struct machine *m, struct lk_err *err)
@@ -64,15 +66,7 @@ static int memory_up(struct machine *m, struct lk_err *err)
 	ret = guest_mem__init(&m->vm.mem, regions, m->map.nr_ram, err);
 	if (ret)
 		return ret;
-	ret = vm__map_memory(&m->vm, err);
-	if (ret)
-		guest_mem__fini(&m->vm.mem);
-	return ret;
-}
-
-static void memory_down(struct machine *m)
-{
-	guest_mem__fini(&m->vm.mem);
+	return vm__map_memory(&m->vm, err); /* kvm_down() ends both */
 }
 
 static int boot_up(struct machine *m, struct lk_err *err)
@@ -149,7 +143,7 @@ static const struct step steps[] = {
 	{"disk images", step__images_up, step__images_down, 0},
 	{"KVM", kvm_up, kvm_down, TIMELINE_KVM},
 	{"memory map", step__plan, NULL, 0},
-	{"guest memory", memory_up, memory_down, TIMELINE_MEMORY},
+	{"guest memory", memory_up, NULL, TIMELINE_MEMORY},
 	{"boot data", boot_up, NULL, TIMELINE_KERNEL},
 	{"platform devices", platform_up, platform_down, 0},
 	{"PCI", pci_up, pci_down, 0},
