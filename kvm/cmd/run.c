@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* lkvm run: options, machine, the main thread's loop, outcome. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <lkvm/vcpu.h>
@@ -91,14 +93,28 @@ static int with_console(struct run_state *s, struct lk_err *err)
 	return ret;
 }
 
+/* Descriptors run out wherever the last one went: the remedy is the same everywhere. */
+static void add_remedy(struct lk_err *err, int ret)
+{
+	size_t len = strlen(err->msg);
+
+	if (ret == -EMFILE && !strstr(err->msg, "ulimit -n"))
+		snprintf(err->msg + len, sizeof(err->msg) - len,
+			 "; raise the limit on open files (ulimit -n) or give fewer disks and "
+			 "queues=");
+}
+
 static int run_machine(struct run_state *s, const struct timeline *tl)
 {
 	struct vm *vm = &s->machine.vm;
 	struct lk_err err = {""};
-	int status;
+	int ret, status;
 
-	if (machine__up(&s->machine, &s->opts, tl, &err))
+	ret = machine__up(&s->machine, &s->opts, tl, &err);
+	if (ret) {
+		add_remedy(&err, ret);
 		return fail(&err);
+	}
 	if (with_console(s, &err)) {
 		status = fail(&err);
 	} else {
@@ -108,6 +124,20 @@ static int run_machine(struct run_state *s, const struct timeline *tl)
 	}
 	machine__down(&s->machine);
 	return status;
+}
+
+/*
+ * A descriptor or two for each queue and each CPU can be more than the soft limit of
+ * 1024, which is that low for the sake of select(2) alone.
+ */
+static void raise_open_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 /* What ps and top show: the name tells one VM from another. */
@@ -134,6 +164,7 @@ int cmd_run(int argc, char **argv, struct timeline *tl)
 		return STATUS_START;
 	}
 	loop__block_signals();
+	raise_open_files();
 	if (options__parse(&s->opts, argc, argv, &err)) {
 		status = fail(&err);
 	} else if (s->opts.help) {
