@@ -105,7 +105,9 @@ static uint8_t read_lsr(struct uart *uart)
 {
 	uint8_t lsr = uart->lsr_errors;
 
-	if (uart->lsr_reads < UART_POLLS)
+	if (uart->tx_busy)
+		uart->lsr_reads = 0; /* it waits for room to send, not for input */
+	else if (uart->lsr_reads < UART_POLLS)
 		uart->lsr_reads++;
 	else
 		uart->rx_polled = true;
@@ -200,11 +202,11 @@ static void write_ier(struct uart *uart, uint8_t val)
 		uart->thre_pending = true;
 }
 
-static void write_fcr(struct uart *uart, uint8_t val)
+static void write_fcr(struct uart *uart, uint8_t val, bool *wake)
 {
 	/* output is on its way already: a reset of the transmitter has nothing to clear */
 	if ((val & UART_FCR_CLEAR_RCVR) || ((val ^ uart->fcr) & UART_FCR_ENABLE_FIFO))
-		uart_rx__reset(uart);
+		uart_rx__reset(uart, wake);
 	uart->fcr = val & UART_FCR_ENABLE_FIFO
 			    ? val & (UART_FCR_ENABLE_FIFO | UART_FCR_TRIGGER_MASK)
 			    : 0;
@@ -229,7 +231,7 @@ static void write_reg(struct uart *uart, unsigned int reg, uint8_t val, bool *wa
 			write_ier(uart, val);
 		break;
 	case UART_FCR:
-		write_fcr(uart, val);
+		write_fcr(uart, val, wake);
 		break;
 	case UART_LCR:
 		uart->lcr = val;

@@ -76,11 +76,13 @@ uint8_t uart_rx__pop(struct uart *uart, bool *wake)
  * Linux enables the receive interrupt, switches the FIFO on (which resets it)
  * and raises RTS last: only what came after that is the guest's to lose.
  */
-void uart_rx__reset(struct uart *uart)
+void uart_rx__reset(struct uart *uart, bool *wake)
 {
 	uart->loop_len = 0;
-	if ((uart->mcr & UART_MCR_RTS) || uart->rx_polled)
+	if ((uart->mcr & UART_MCR_RTS) || uart->rx_polled) {
 		uart->rx_tail += uart_rx__visible(uart);
+		rx_took(uart, wake);
+	}
 	uart->rx_polled = false;
 	uart->lsr_reads = 0;
 }

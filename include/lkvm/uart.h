@@ -28,7 +28,7 @@
 #define UART_TX_HEADROOM 4096U
 /* Busy ends, and the second wakeup comes, at this fill. */
 #define UART_TX_LOW (UART_TX_SIZE / 2)
-/* LSR reads in a row after which the guest counts as one that polls for input. */
+/* LSR reads in a row, not busy, after which the guest counts as one that polls for input. */
 #define UART_POLLS 64U
 
 struct uart {
@@ -84,7 +84,7 @@ void uart__feed(struct uart *uart, const void *buf, size_t len);
 void uart_tx__push(struct uart *uart, uint8_t byte, bool *wake);
 uint8_t uart_rx__pop(struct uart *uart, bool *wake);
 unsigned int uart_rx__visible(const struct uart *uart); /* bytes of the line in the FIFO */
-void uart_rx__reset(struct uart *uart);
+void uart_rx__reset(struct uart *uart, bool *wake);
 
 /* Unlocks, and sends what the change of state calls for: one interrupt pulse, one wakeup. */
 void uart__unlock(struct uart *uart, bool wake, bool force_irq);

@@ -360,6 +360,40 @@ static void test_polled_input(void **state)
 	assert_int_equal(in(f, UART_RX), 'p');
 }
 
+/* A console that waits for a stalled reader reads LSR again and again, too. */
+static void test_waiting_to_send_is_no_poll_for_input(void **state)
+{
+	struct fixture *f = *state;
+
+	feed(f, "hey");
+	while (in(f, UART_LSR) & UART_LSR_THRE)
+		out(f, UART_TX, '.');
+	for (unsigned int i = 0; i < 4 * UART_POLLS; i++)
+		assert_int_equal(in(f, UART_LSR) & (UART_LSR_THRE | UART_LSR_DR), 0);
+	uart__consume(&f->uart, UART_TX_SIZE);
+	/* so the input is still there when the port is opened */
+	out(f, UART_FCR, UART_FCR_ENABLE_FIFO | UART_FCR_CLEAR_RCVR);
+	out(f, UART_MCR, UART_MCR_RTS);
+	assert_int_equal(in(f, UART_RX), 'h');
+}
+
+/* What a reset takes makes room as what is read does. */
+static void test_reset_makes_room(void **state)
+{
+	struct fixture *f = *state;
+	static uint8_t buf[UART_RX_SIZE];
+
+	out(f, UART_MCR, UART_MCR_RTS);
+	out(f, UART_FCR, UART_FCR_ENABLE_FIFO);
+	uart__feed(&f->uart, buf, sizeof(buf));
+	assert_int_equal(uart__room(&f->uart), 0);
+	assert_false(woken(f));
+	for (unsigned int i = 0; i < UART_RX_SIZE / UART_FIFO; i++)
+		out(f, UART_FCR, UART_FCR_ENABLE_FIFO | UART_FCR_CLEAR_RCVR);
+	assert_true(woken(f)); /* nothing is left to read that could tell */
+	assert_int_equal(uart__room(&f->uart), UART_RX_SIZE);
+}
+
 static void test_room(void **state)
 {
 	struct fixture *f = *state;
@@ -412,6 +446,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fifo_reset_drops_what_was_visible, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_polled_input, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_waiting_to_send_is_no_poll_for_input, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_reset_makes_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wide_access, setup, teardown),
 	};
