@@ -140,6 +140,40 @@ static void queue_ends_with_its_last_request(void **state)
 	}
 }
 
+/* Workers go idle and are called again all the time: no request is left behind. */
+static void two_queues_share_the_workers(void **state)
+{
+	enum {
+		ROUNDS = 3000,
+		DEPTH = 6
+	};
+	struct rig *rig = *state;
+	struct disk_req req[2][DEPTH];
+	struct iovec iov[2][DEPTH];
+	unsigned int round, i, n, seed = 1;
+	char buf[2][DEPTH][512];
+
+	rig__make_file(rig, 65536);
+	rig__start(rig, false, DEPTH);
+	rig__add_queue(rig, DEPTH);
+	for (round = 0; round < ROUNDS; round++) {
+		for (n = 0; n < 2; n++) {
+			unsigned int nr = 1 + rand_r(&seed) % DEPTH;
+
+			for (i = 0; i < nr; i++) {
+				iov[n][i] = (struct iovec) {buf[n][i], 512};
+				req[n][i] = rig__req(DISK_READ, i * 512, &iov[n][i], 1);
+				disk_queue__queue(&rig->q[n], &req[n][i]);
+				if (rand_r(&seed) % 2)
+					disk_queue__submit(&rig->q[n]);
+			}
+			disk_queue__submit(&rig->q[n]);
+		}
+		rig__drain(&rig->q[round % 2]);
+		rig__drain(&rig->q[1 - round % 2]);
+	}
+}
+
 static int posts(struct disk_pool *pool)
 {
 	int n;
@@ -197,6 +231,7 @@ int main(void)
 		T(short_write_then_error),
 		T(one_of_a_batch_fails),
 		T(queue_ends_with_its_last_request),
+		T(two_queues_share_the_workers),
 		T(wakes_wait_for_slow_workers),
 	};
 
