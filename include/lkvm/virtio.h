@@ -96,6 +96,7 @@ struct virtio_dev {
 	uint64_t offered; /* feature bits; the transport adds VERSION_1 and ring features */
 	_Atomic uint64_t features; /* negotiated; constant while queues run */
 	unsigned int config_size;
+	bool crowded; /* vCPUs may occupy every CPU: the I/O threads give way to them */
 	unsigned int nr_queues;
 	struct virtio_queue *queues;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The virtio devices of the machine and their I/O threads. */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,13 +113,25 @@ void step__rng_down(struct machine *m)
 	m->has_rng = false;
 }
 
+/* Can the vCPUs occupy every CPU that this process may use? */
+static bool vcpus_crowd(const struct machine *m)
+{
+	cpu_set_t set;
+
+	return !sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) <= (int)m->opts->cpus;
+}
+
 int step__threads_up(struct machine *m, struct lk_err *err)
 {
+	bool crowded = vcpus_crowd(m);
 	char name[16];
 	unsigned int i;
 	int ret = 0;
 
+	if (crowded)
+		log__debug(&m->vm.log, "as many vCPUs as CPUs: I/O threads give way to vCPUs");
 	for (i = 0; i < m->opts->nr_disks && !ret; i++) {
+		m->disk[i].blk.dev.crowded = crowded;
 		snprintf(name, sizeof(name), "blk-%u", i);
 		ret = virtio_dev__start_threads(&m->disk[i].blk.dev, name);
 	}
