@@ -13,6 +13,9 @@
  * "exit STATUS" goes to the port status, a killed command's status being 128
  * and the signal, as in a shell.
  *
+ * Every few seconds a line "alive" goes to the port status, so that a machine
+ * that has stopped can be told from a command that takes long.
+ *
  * A write to a port returns when the data is queued.  The machine is about to
  * be switched off, so each port is waited for: it is writable again once the
  * host has taken everything (virtio 1.2, 5.3.6: the buffer is used by then).
@@ -30,10 +33,12 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 /* How long output of processes that the command left behind is waited for. */
 #define GRACE_MS 1000
+#define ALIVE_MS 5000
 
 struct stream {
 	int from; /* the command's end of the story, -1 at its end */
@@ -110,10 +115,18 @@ static void child(char **argv, int in, int out, int err, bool tty)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Passes on output until the command has ended and its output with it. */
-static void pump(struct stream *streams, int sigfd)
+static long now_ms(void)
 {
-	int timeout = -1;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Passes on output until the command has ended and its output with it. */
+static void pump(struct stream *streams, int sigfd, int status_port)
+{
+	long next = now_ms() + ALIVE_MS, end = 0;
 	bool ended = false;
 
 	while (!ended || streams[0].from >= 0 || streams[1].from >= 0) {
@@ -122,18 +135,23 @@ static void pump(struct stream *streams, int sigfd)
 			{.fd = streams[1].from, .events = POLLIN},
 			{.fd = ended ? -1 : sigfd, .events = POLLIN},
 		};
-		int n = poll(pfd, 3, timeout);
+		int n = poll(pfd, 3, ended ? GRACE_MS : ALIVE_MS);
+		long now = now_ms();
 
-		if (n == 0)
+		if (ended && now >= end)
 			return;
-		if (n < 0)
+		if (now >= next) {
+			put(status_port, "alive\n", 6);
+			next = now + ALIVE_MS;
+		}
+		if (n <= 0)
 			continue;
 		for (int i = 0; i < 2; i++)
 			if (pfd[i].revents)
 				pass_on(&streams[i]);
 		if (pfd[2].revents) {
 			ended = true;
-			timeout = GRACE_MS;
+			end = now + GRACE_MS;
 		}
 	}
 }
@@ -193,7 +211,8 @@ int main(int argc, char **argv)
 	}
 	close(out[1]);
 	close(err[1]);
-	pump(streams, sigfd);
+	put(status_port, "alive\n", 6);
+	pump(streams, sigfd, status_port);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (tty) {
