@@ -41,6 +41,7 @@ $(BUILD)/$(1)/%.o: %.c
 	$$(call say,CC     ,$$@)$$(CC) $$(CPPFLAGS) $$(CFLAGS) $(2) -MMD -MP -c -o $$@ $$<
 
 $(BUILD)/$(1)/kvm/cmd/version.o: CPPFLAGS += -DLKVM_VERSION='"$(VERSION)"'
+$(BUILD)/$(1)/kvm/cmd/version.o: $(BUILD)/version
 
 $(BUILD)/$(1)/liblkvm.a: $(LIB_SRCS:%.c=$(BUILD)/$(1)/%.o)
 	@rm -f $$@
@@ -55,6 +56,11 @@ $(BUILD)/$(1)/unit/%: tests/unit/%.c $(BUILD)/$(1)/liblkvm.a
 
 -include $(LIB_SRCS:%.c=$(BUILD)/$(1)/%.d) $(BUILD)/$(1)/main.d $(wildcard $(BUILD)/$(1)/unit/*.d)
 endef
+
+# Touched only when the version is another one.
+$(BUILD)/version: FORCE
+	@mkdir -p $(@D)
+	@[ "$$(cat $@ 2>/dev/null)" = "$(VERSION)" ] || echo "$(VERSION)" >$@
 
 -include guest/payload/rules.mk
 
@@ -102,5 +108,7 @@ install: all
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all asan tsan unit unit-bins payload demo check lint install clean
+FORCE:
+
+.PHONY: FORCE all asan tsan unit unit-bins payload demo check lint install clean
 .DELETE_ON_ERROR:
