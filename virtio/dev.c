@@ -99,7 +99,7 @@ static void defer_to_vcpus(void)
 {
 	struct sched_param param = {0};
 
-	/* both are always allowed, and without them things only get slower */
+	/* both are always allowed; the price is a wait for the halt at depth 1 */
 	sched_setscheduler(0, SCHED_BATCH, &param);
 	setpriority(PRIO_PROCESS, 0, CROWDED_NICE); /* 0: this thread alone, on Linux */
 }
