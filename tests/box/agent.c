@@ -14,7 +14,9 @@
  * and the signal, as in a shell.
  *
  * Every few seconds a line "alive" goes to the port status, so that a machine
- * that has stopped can be told from a command that takes long.
+ * that has stopped can be told from a command that takes long.  What comes in
+ * on the port pulse is thrown away: all that it is for is its interrupt (see
+ * watch_over in tests/box/run).
  *
  * A write to a port returns when the data is queued.  The machine is about to
  * be switched off, so each port is waited for: it is writable again once the
@@ -123,19 +125,28 @@ static long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+static void discard(int fd)
+{
+	char buf[64];
+
+	if (read(fd, buf, sizeof(buf)) < 0)
+		return; /* there was nothing, which is as good */
+}
+
 /* Passes on output until the command has ended and its output with it. */
-static void pump(struct stream *streams, int sigfd, int status_port)
+static void pump(struct stream *streams, int sigfd, int status_port, int pulse)
 {
 	long next = now_ms() + ALIVE_MS, end = 0;
 	bool ended = false;
 
 	while (!ended || streams[0].from >= 0 || streams[1].from >= 0) {
-		struct pollfd pfd[3] = {
+		struct pollfd pfd[4] = {
 			{.fd = streams[0].from, .events = POLLIN},
 			{.fd = streams[1].from, .events = POLLIN},
 			{.fd = ended ? -1 : sigfd, .events = POLLIN},
+			{.fd = pulse, .events = POLLIN},
 		};
-		int n = poll(pfd, 3, ended ? GRACE_MS : ALIVE_MS);
+		int n = poll(pfd, 4, ended ? GRACE_MS : ALIVE_MS);
 		long now = now_ms();
 
 		if (ended && now >= end)
@@ -149,6 +160,8 @@ static void pump(struct stream *streams, int sigfd, int status_port)
 		for (int i = 0; i < 2; i++)
 			if (pfd[i].revents)
 				pass_on(&streams[i]);
+		if (pfd[3].revents)
+			discard(pulse);
 		if (pfd[2].revents) {
 			ended = true;
 			end = now + GRACE_MS;
@@ -160,7 +173,7 @@ int main(int argc, char **argv)
 {
 	const char *dir = NULL, *tty = NULL;
 	int out[2] = {-1, -1}, err[2] = {-1, -1};
-	int opt, in, status, sigfd, status_port;
+	int opt, in, status, sigfd, status_port, pulse;
 	struct stream streams[2] = {{-1, -1}, {-1, -1}};
 	bool input = false;
 	char line[32];
@@ -186,6 +199,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	sigfd = signalfd(-1, &set, SFD_CLOEXEC);
 	status_port = open_port(dir, "status", O_WRONLY);
+	pulse = open_port(dir, "pulse", O_RDONLY | O_NONBLOCK);
 
 	if (tty) {
 		in = open(tty, O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -212,7 +226,7 @@ int main(int argc, char **argv)
 	close(out[1]);
 	close(err[1]);
 	put(status_port, "alive\n", 6);
-	pump(streams, sigfd, status_port);
+	pump(streams, sigfd, status_port, pulse);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (tty) {
