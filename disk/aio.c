@@ -275,6 +275,7 @@ static void event(struct disk_queue *q, const struct io_event *ev)
 	struct disk_req *req = ev->data;
 	int rc = transferred(q, req, (int64_t)ev->res);
 
+	q->stats.signals++;
 	a->in_kernel--;
 	a->again |= a->starved;
 	if (rc <= 0) {
@@ -316,6 +317,13 @@ static void events_from_call(struct disk_queue *q, struct aio_queue *a)
 	} while (n == EVENT_BATCH);
 }
 
+static bool aio__ready(const struct disk_queue *q)
+{
+	const struct aio_queue *a = q->priv;
+
+	return a->ring && a->ring->head != __atomic_load_n(&a->ring->tail, __ATOMIC_RELAXED);
+}
+
 static struct disk_req *aio__reap(struct disk_queue *q)
 {
 	struct aio_queue *a = q->priv;
@@ -339,4 +347,5 @@ const struct disk_engine_ops disk_aio_ops = {
 	.queue = aio__queue,
 	.submit = push,
 	.reap = aio__reap,
+	.ready = aio__ready,
 };

@@ -89,7 +89,7 @@ static int open_error(const struct disk_params *params, int rc, struct lk_err *e
 	if (rc == -EACCES || rc == -EPERM)
 		return lk_err__set(err, rc, "disk '%s': %s; check its owner and mode", path,
 				   strerror(-rc));
-	if (rc == -EINVAL && params->direct)
+	if (rc == -EINVAL && params->cache == DISK_CACHE_NONE)
 		return lk_err__set(err, rc,
 				   "disk '%s': the file system has no O_DIRECT; leave out 'direct'",
 				   path);
@@ -105,7 +105,7 @@ static int open_image(struct disk *disk, const struct disk_params *params, struc
 	if (rc)
 		return rc;
 	flags |= params->read_only ? O_RDONLY : O_RDWR;
-	flags |= params->direct ? O_DIRECT : 0;
+	flags |= disk->direct ? O_DIRECT : 0;
 	/* means nothing for a file; should it be a FIFO by now, it does not hang */
 	flags |= S_ISREG(st->st_mode) ? O_NONBLOCK : 0;
 	disk->fd = open(params->path, flags);
@@ -158,7 +158,8 @@ int disk__open(struct disk *disk, const struct disk_params *params, struct lk_er
 	*disk = (struct disk) {
 		.fd = -1,
 		.read_only = params->read_only,
-		.direct = params->direct,
+		.cache = params->cache,
+		.direct = params->cache == DISK_CACHE_NONE,
 	};
 	rc = open_all(disk, params, err);
 	if (rc)

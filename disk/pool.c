@@ -291,6 +291,7 @@ void disk_pool__collect(struct disk_queue *q)
 	if (!__atomic_load_n(&q->remote, __ATOMIC_RELAXED))
 		return;
 	list = __atomic_exchange_n(&q->remote, NULL, __ATOMIC_ACQUIRE);
+	q->stats.signals++; /* by the worker that found the list empty, in complete() */
 	for (; list; list = next) {
 		next = list->next;
 		list->next = oldest;

@@ -5,21 +5,24 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "engine.h"
 
-int disk_queue__init(struct disk_queue *q, struct disk *disk, unsigned int depth, int wakefd,
-		     struct lk_err *err)
+int disk_queue__init(struct disk_queue *q, struct disk *disk,
+		     const struct disk_queue_params *params, struct lk_err *err)
 {
-	if (!depth)
+	if (!params->depth)
 		return lk_err__set(err, -EINVAL, "disk '%s': a queue of depth 0", disk->path);
 	*q = (struct disk_queue) {
 		.disk = disk,
-		.depth = depth,
-		.wakefd = wakefd,
+		.depth = params->depth,
+		.wakefd = params->wakefd,
+		.mem = params->mem,
+		.nr_mem = params->nr_mem,
 	};
 	q->ready_tail = &q->ready;
 	q->work_tail = &q->work;
@@ -29,6 +32,12 @@ int disk_queue__init(struct disk_queue *q, struct disk *disk, unsigned int depth
 void disk_queue__fini(struct disk_queue *q)
 {
 	q->disk->engine->fini(q);
+}
+
+void disk_queue__attach(struct disk_queue *q)
+{
+	if (q->disk->engine->attach)
+		q->disk->engine->attach(q);
 }
 
 void disk_queue__finish(struct disk_queue *q, struct disk_req *req, int res)
@@ -92,11 +101,6 @@ void disk_queue__queue(struct disk_queue *q, struct disk_req *req)
 void disk_queue__submit(struct disk_queue *q)
 {
 	q->disk->engine->submit(q);
-	if (q->ready) {
-		/* finished on the way: the caller may be about to sleep */
-		eventfd_write(q->wakefd, 1);
-		q->stats.syscalls++;
-	}
 }
 
 struct disk_req *disk_queue__reap(struct disk_queue *q)
@@ -108,6 +112,46 @@ struct disk_req *disk_queue__reap(struct disk_queue *q)
 	if (req)
 		q->in_flight--;
 	return req;
+}
+
+bool disk_queue__ready(const struct disk_queue *q)
+{
+	const struct disk_engine_ops *engine = q->disk->engine;
+
+	return q->ready || __atomic_load_n(&q->remote, __ATOMIC_RELAXED) ||
+	       (engine->ready && engine->ready(q));
+}
+
+static uint64_t read_wakefd(struct disk_queue *q)
+{
+	uint64_t count = 0;
+	ssize_t n;
+
+	do {
+		n = read(q->wakefd, &count, sizeof(count));
+	} while (n < 0 && errno == EINTR);
+	q->stats.waits++;
+	return n == sizeof(count) ? count : 0;
+}
+
+/* The queue's thread is the only reader: what poll has seen is still there. */
+static uint64_t timed_read(struct disk_queue *q, int64_t timeout)
+{
+	struct pollfd pfd = {.fd = q->wakefd, .events = POLLIN};
+	struct timespec ts = {.tv_sec = timeout / 1000000000, .tv_nsec = timeout % 1000000000};
+	int n = ppoll(&pfd, 1, &ts, NULL);
+
+	q->stats.waits++;
+	return n > 0 ? read_wakefd(q) : 0;
+}
+
+uint64_t disk_queue__wait(struct disk_queue *q, int64_t timeout)
+{
+	if (timeout && disk_queue__ready(q))
+		return 0;
+	if (q->disk->engine->wait)
+		return q->disk->engine->wait(q, timeout);
+	return timeout < 0 ? read_wakefd(q) : timed_read(q, timeout);
 }
 
 bool disk_req__position_ok(const struct disk *disk, const struct disk_req *req)

@@ -25,6 +25,7 @@ static uint64_t offered_features(const struct virtio_blk_params *params)
 	uint64_t features = (1ULL << VIRTIO_BLK_F_SEG_MAX) | (1ULL << VIRTIO_BLK_F_BLK_SIZE) |
 			    (1ULL << VIRTIO_BLK_F_TOPOLOGY) | (1ULL << VIRTIO_BLK_F_FLUSH);
 
+	features |= params->ring_features;
 	if (params->nr_queues > 1)
 		features |= 1ULL << VIRTIO_BLK_F_MQ;
 	if (params->disk->read_only)

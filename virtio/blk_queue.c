@@ -41,6 +41,7 @@ static int map_requests(struct virtio_blk_queue *bq, unsigned int nr)
 int virtio_blk_queue__init(struct virtio_queue *queue, struct disk *disk, struct lk_err *err)
 {
 	struct virtio_blk_queue *bq = calloc(1, sizeof(*bq));
+	struct disk_queue_params engine = {.depth = queue->size_max, .wakefd = queue->wakefd};
 	int ret;
 
 	if (!bq)
@@ -51,7 +52,7 @@ int virtio_blk_queue__init(struct virtio_queue *queue, struct disk *disk, struct
 		return lk_err__set(err, ret, "disk %s: no memory for the requests of a queue",
 				   disk->path);
 	}
-	ret = disk_queue__init(&bq->engine, disk, bq->nr, queue->wakefd, err);
+	ret = disk_queue__init(&bq->engine, disk, &engine, err);
 	if (ret) {
 		munmap(bq->area, bq->area_size);
 		free(bq);
@@ -219,7 +220,7 @@ void virtio_blk_queue__run(struct virtio_queue *queue)
 			virtio_dev__fail(queue->dev);
 			break;
 		}
-		if (!virtq__kicks_on(&queue->ring))
+		if (!virtq__kicks_on(&queue->ring, 1))
 			virtio_queue__sleep(queue);
 	}
 	wind_down(queue);

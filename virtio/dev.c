@@ -30,7 +30,7 @@ static bool change(struct virtio_queue *queue, enum virtio_queue_state from,
 	return atomic_compare_exchange_strong(&queue->state, &from, to);
 }
 
-void virtio_queue__wake(struct virtio_queue *queue)
+void virtio_queue__kick(struct virtio_queue *queue)
 {
 	uint64_t one = 1;
 	ssize_t ret;
@@ -38,6 +38,12 @@ void virtio_queue__wake(struct virtio_queue *queue)
 	do {
 		ret = write(queue->wakefd, &one, sizeof(one));
 	} while (ret < 0 && errno == EINTR);
+}
+
+void virtio_queue__wake(struct virtio_queue *queue)
+{
+	atomic_fetch_add_explicit(&queue->pokes, 1, memory_order_relaxed);
+	virtio_queue__kick(queue);
 }
 
 void virtio_queue__sleep(struct virtio_queue *queue)

@@ -14,10 +14,6 @@
 #define VIRTIO_REVISION 1
 #define VIRTIO_SUBSYS 0x1100 /* 4.1.2.1: 0x40 or higher for a modern device */
 
-#define TRANSPORT_FEATURES                                                  \
-	(1ULL << VIRTIO_F_VERSION_1 | 1ULL << VIRTIO_RING_F_INDIRECT_DESC | \
-	 1ULL << VIRTIO_RING_F_EVENT_IDX)
-
 /* Device configuration: what lies behind config_size reads zero and takes no write. */
 static void device_read(struct virtio_pci *vp, unsigned int off, void *data, unsigned int len)
 {
@@ -194,7 +190,7 @@ int virtio_pci__init(struct virtio_pci *vp, struct virtio_dev *dev, struct pci_b
 	vp->pci.ops = &pci_ops;
 	dev->transport = &vp_transport_ops;
 	dev->transport_data = vp;
-	dev->offered |= TRANSPORT_FEATURES;
+	dev->offered |= 1ULL << VIRTIO_F_VERSION_1;
 	vp_registers__init(vp);
 	ret = build_function(vp);
 	if (!ret)

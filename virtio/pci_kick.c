@@ -60,5 +60,5 @@ void vp_kick__write(struct virtio_pci *vp, unsigned int off)
 	if (!vp_kick__active(vp, queue))
 		return;
 	vp_kick__attach(vp, queue);
-	virtio_queue__wake(queue);
+	virtio_queue__kick(queue);
 }

@@ -90,7 +90,7 @@ static void queue_run(struct virtio_queue *queue)
 			virtio_dev__fail(queue->dev);
 			break;
 		}
-		if (!virtq__kicks_on(&queue->ring))
+		if (!virtq__kicks_on(&queue->ring, 1))
 			virtio_queue__sleep(queue);
 	}
 	/* a broken ring: nothing is in flight, wait for the reset */
@@ -110,6 +110,8 @@ int virtio_rng__init(struct virtio_rng *rng, const struct guest_mem *mem)
 	rng->dev.ops = &rng_ops;
 	rng->dev.priv = rng;
 	rng->dev.mem = mem;
+	rng->dev.offered =
+		(1ULL << VIRTIO_RING_F_INDIRECT_DESC) | (1ULL << VIRTIO_RING_F_EVENT_IDX);
 	return virtio_dev__init(&rng->dev, 1, VIRTIO_RNG_QUEUE_SIZE);
 }
 

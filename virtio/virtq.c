@@ -291,16 +291,20 @@ void virtq__kicks_off(struct virtq *ring)
 				 __ATOMIC_RELAXED);
 }
 
-bool virtq__kicks_on(struct virtq *ring)
+bool virtq__kicks_on(struct virtq *ring, unsigned int ahead)
 {
+	uint16_t event = ring->next_avail + (ring->layout.event_idx ? ahead - 1 : 0);
+
 	/*
 	 * The driver writes the index, then reads the wish (2.7.13.4.1); here
 	 * the wish is written, then the index read.
 	 */
 	if (ring->layout.event_idx)
-		__atomic_store_n(avail_event(ring), htole16(ring->next_avail), __ATOMIC_SEQ_CST);
+		__atomic_store_n(avail_event(ring), htole16(event), __ATOMIC_SEQ_CST);
 	else
 		__atomic_store_n(&ring->used->flags, 0, __ATOMIC_SEQ_CST);
 
-	return le16toh(__atomic_load_n(&ring->avail->idx, __ATOMIC_SEQ_CST)) != ring->next_avail;
+	/* the next kick comes when the index passes the event */
+	return (uint16_t)(le16toh(__atomic_load_n(&ring->avail->idx, __ATOMIC_SEQ_CST)) -
+			  ring->next_avail) > (uint16_t)(event - ring->next_avail);
 }

@@ -14,10 +14,38 @@
  */
 #define DISK_SECTOR 512U
 
+enum disk_engine_kind {
+	DISK_ENGINE_AUTO, /* the fastest that works here and keeps the promise of the cache mode */
+	DISK_ENGINE_AIO, /* libaio */
+	DISK_ENGINE_URING, /* io_uring; refused where liburing was not there at build time */
+	DISK_ENGINE_THREADS, /* a bounded pool of workers */
+	DISK_ENGINE_NULL, /* no storage: completes at once or after a delay */
+};
+
+/*
+ * What a completed write and a flush promise:
+ *
+ *	mode          file      write completes  flush
+ *	writeback     buffered  in page cache    fdatasync
+ *	none          O_DIRECT  on the device    fdatasync
+ *	writethrough  buffered  when durable     fdatasync (nothing left to do)
+ *	unsafe        buffered  in page cache    at once, promises nothing
+ */
+enum disk_cache {
+	DISK_CACHE_WRITEBACK,
+	DISK_CACHE_NONE,
+	DISK_CACHE_WRITETHROUGH,
+	DISK_CACHE_UNSAFE,
+};
+
 struct disk_params {
-	const char *path;
+	const char *path; /* engine null: a name for messages alone */
 	bool read_only;
-	bool direct; /* O_DIRECT */
+	enum disk_cache cache;
+	enum disk_engine_kind engine;
+	uint64_t null_size; /* engine null: bytes, a multiple of DISK_SECTOR */
+	uint64_t null_latency; /* engine null: nanoseconds from submit to completion */
+	const char *fault; /* tests: see fault.h; NULL: none */
 };
 
 struct disk_geometry {
@@ -28,15 +56,25 @@ struct disk_geometry {
 	uint32_t offset_align; /* of offsets and lengths under O_DIRECT, 1 otherwise */
 };
 
+/* Discard and write zeroes: what the image can take.  Bytes, multiples of logical_block. */
+struct disk_limits {
+	uint64_t discard_max, discard_align; /* discard_max 0: not possible */
+	uint64_t zeroes_max; /* 0: not possible */
+	bool zeroes_unmap; /* zeroes with unmap set may free the space */
+};
+
 struct disk {
 	char *path; /* owned */
-	int fd; /* owned, close-on-exec */
+	int fd; /* owned, close-on-exec; -1: engine null */
 	bool read_only;
-	bool direct;
+	enum disk_cache cache;
+	bool direct; /* O_DIRECT: cache none */
 	bool is_device; /* block device */
 	uint64_t size; /* bytes announced to the guest, a multiple of logical_block */
 	uint64_t tail; /* bytes of the file that the rounding leaves out of reach */
 	struct disk_geometry geo;
+	struct disk_limits limits;
+	uint64_t null_latency; /* nanoseconds */
 	const struct disk_engine_ops *engine; /* chosen at open */
 	void *shared; /* the engine's part common to all queues, or NULL */
 	char note[160]; /* which engine and why, for --debug */
@@ -56,11 +94,13 @@ enum disk_op {
 	DISK_READ,
 	DISK_WRITE,
 	DISK_FLUSH,
+	DISK_DISCARD, /* the content becomes undefined, the space may be freed */
+	DISK_WRITE_ZEROES,
 };
 
 /*
- * One request.  The caller fills in op, offset, len, iov and nr_iov (op alone
- * for a flush) and touches none of it between disk_queue__queue() and
+ * One request.  The caller fills in op, offset, len, iov, nr_iov and the flags
+ * (op alone for a flush; no iov for discard and zeroes) and touches none of it between disk_queue__queue() and
  * disk_queue__reap().  Meanwhile the engine changes the entries of iov[]: they
  * hold nothing useful afterwards; the pointer and nr_iov stay.
  */
@@ -70,6 +110,8 @@ struct disk_req {
 	uint64_t len; /* bytes, the sum of iov[] */
 	struct iovec *iov;
 	unsigned int nr_iov;
+	bool durable; /* write, zeroes: complete when it would survive a power cut */
+	bool unmap; /* zeroes: may free the space */
 	int res; /* 0: all of it; or -errno */
 	/* the engine's; need not be initialised */
 	uint64_t done; /* bytes transferred so far (short reads and writes go on) */
@@ -88,13 +130,34 @@ struct disk_queue_stats { /* I/O thread alone */
 	uint64_t submitted; /* requests that those submits took; a continued one counts again */
 	uint64_t bounced; /* requests that went through an aligned copy */
 	uint64_t shorts; /* transfers that came back short and were continued */
+	uint64_t waits; /* system calls in which the I/O thread slept or tried to */
+	/*
+	 * What completions added to wakefd: of all that disk_queue__reap() has
+	 * handed out.  What else was read from wakefd came from others.
+	 */
+	uint64_t signals;
+};
+
+/* What a queue gets from its owner. */
+struct disk_queue_params {
+	unsigned int depth; /* requests in flight at most, 1 or more */
+	int wakefd; /* a blocking eventfd that is not a semaphore; the caller's */
+	/*
+	 * Memory in which the buffers of requests lie, all of it mapped until
+	 * disk_queue__fini(): an engine may register it with the kernel.  The
+	 * array is the caller's and stays.  NULL: unknown.
+	 */
+	const struct iovec *mem;
+	unsigned int nr_mem;
 };
 
 /* The engine context of one virtqueue: owned by its I/O thread after disk_queue__init(). */
 struct disk_queue {
 	struct disk *disk;
-	unsigned int depth; /* requests in flight at most */
-	int wakefd; /* signalled when a completion can be reaped; the caller's */
+	unsigned int depth;
+	int wakefd;
+	const struct iovec *mem;
+	unsigned int nr_mem;
 	unsigned int in_flight; /* queued and not reaped */
 	struct disk_queue_stats stats;
 	void *priv; /* the engine's */
@@ -114,15 +177,24 @@ struct disk_engine_ops {
 	void (*queue)(struct disk_queue *q, struct disk_req *req);
 	void (*submit)(struct disk_queue *q);
 	struct disk_req *(*reap)(struct disk_queue *q);
+	/* The following may be NULL. */
+	void (*attach)(struct disk_queue *q); /* I/O thread, see disk_queue__attach() */
+	bool (*ready)(const struct disk_queue *q); /* besides ->ready and ->remote */
+	/* Instead of waiting for wakefd; see disk_queue__wait(). */
+	uint64_t (*wait)(struct disk_queue *q, int64_t timeout);
 };
 
 /*
- * Main thread.  @depth: 1 or more.  @wakefd: a blocking eventfd that is not a
- * semaphore.  The queue must not move in memory afterwards.  -errno with the
+ * Main thread.  The queue must not move in memory afterwards.  -errno with the
  * limit and the remedy (fs.aio-max-nr) in @err.
  */
-int disk_queue__init(struct disk_queue *q, struct disk *disk, unsigned int depth, int wakefd,
-		     struct lk_err *err);
+int disk_queue__init(struct disk_queue *q, struct disk *disk,
+		     const struct disk_queue_params *params, struct lk_err *err);
+/*
+ * The thread that is going to use the queue, once, before anything below.  For
+ * what an engine can only do there, or is too slow for the start of the VM.
+ */
+void disk_queue__attach(struct disk_queue *q);
 /*
  * Main thread; nothing is in flight.  Waits until no worker can write to wakefd
  * any more, so close that afterwards.
@@ -135,10 +207,9 @@ void disk_queue__fini(struct disk_queue *q);
  * staged to the kernel at once (partial acceptance and EAGAIN are retried as
  * completions make room; what the kernel refuses completes with its error).
  *
- * Each change that leaves something to reap is followed by a write to wakefd,
- * also when it happened inside disk_queue__submit().  So: read wakefd, then
- * reap until NULL, then sleep.  (Reaping is also where a short transfer is
- * continued: a thread that stops short of NULL must come back by itself.)
+ * After a submit, and after each wait, reap until NULL before waiting again:
+ * what finished inside disk_queue__submit() signals nothing, and reaping is also
+ * where a short transfer is continued.
  *
  * A flush covers the writes that were reaped before it was queued.
  */
@@ -146,5 +217,19 @@ void disk_queue__queue(struct disk_queue *q, struct disk_req *req);
 void disk_queue__submit(struct disk_queue *q);
 /* A finished request, or NULL.  Each queued request comes back exactly once. */
 struct disk_req *disk_queue__reap(struct disk_queue *q);
+
+/*
+ * Sleep until wakefd is signalled by anyone, a request can be reaped, or
+ * @timeout nanoseconds are over (negative: no limit; 0: only look).  The result
+ * is what was read from wakefd, 0 where nothing was: less
+ * disk_queue_stats.signals it is the number of signals by others.
+ */
+uint64_t disk_queue__wait(struct disk_queue *q, int64_t timeout);
+
+/*
+ * Would disk_queue__reap() find something?  No system call: made for spinning.
+ * A request that a worker has finished may show a little late, wakefd not.
+ */
+bool disk_queue__ready(const struct disk_queue *q);
 
 #endif

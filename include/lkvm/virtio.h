@@ -56,14 +56,23 @@ enum virtio_queue_state {
 	VIRTIO_QUEUE_QUIT, /* set at the end of the VM; the thread ends */
 };
 
-struct virtio_queue_stats { /* I/O thread alone; read by others after it has ended */
+/*
+ * What an I/O thread counts; read by others after it has ended.  A number for
+ * each system call of its loop is in here or in disk_queue_stats.
+ */
+struct virtio_queue_stats {
+	uint64_t kicks; /* signals of the guest on the ioeventfd, or its writes to the doorbell */
 	uint64_t wakes; /* returns from the place where the thread sleeps */
 	uint64_t drains; /* drains that found at least one request */
 	uint64_t popped; /* heads taken */
 	uint64_t completed; /* heads given back */
 	uint64_t interrupts; /* interrupts sent */
-	uint64_t suppressed; /* publishes for which the driver wanted none */
+	uint64_t suppressed; /* publishes for which the driver wanted none, or has no vector */
 	uint64_t errors; /* requests that ended with IOERR or UNSUPP */
+	uint64_t spins; /* times that the thread spun before it slept */
+	uint64_t spins_won; /* and found work by that */
+	uint64_t holds; /* times that completions or submissions were held back */
+	uint64_t holds_won; /* and more came meanwhile */
 };
 
 struct virtio_queue {
@@ -83,6 +92,7 @@ struct virtio_queue {
 	pthread_t thread;
 	bool has_thread;
 	struct virtq ring; /* I/O thread's while RUNNING or STOPPING */
+	atomic_ulong pokes; /* signals of lkvm itself on wakefd: virtio_queue__wake() */
 	struct virtio_queue_stats stats;
 	void *priv; /* the device type's, per queue */
 };
@@ -93,7 +103,7 @@ struct virtio_dev {
 	void *transport_data;
 	void *priv; /* the device type's */
 	const struct guest_mem *mem;
-	uint64_t offered; /* feature bits; the transport adds VERSION_1 and ring features */
+	uint64_t offered; /* feature bits; the transport adds VERSION_1 */
 	_Atomic uint64_t features; /* negotiated; constant while queues run */
 	unsigned int config_size;
 	bool crowded; /* vCPUs may occupy every CPU: the I/O threads give way to them */
@@ -104,7 +114,7 @@ struct virtio_dev {
 /*
  * Allocate queues (eventfds, no threads).  @size_max: a power of two up to
  * VIRTQ_MAX_SIZE.  Main thread.  The caller has filled in ops, priv, mem,
- * offered, config_size.  0 or -errno.
+ * offered (ring features too), config_size.  0 or -errno.
  */
 int virtio_dev__init(struct virtio_dev *dev, unsigned int nr_queues, uint16_t size_max);
 /* Frees the queues; threads have ended. */
@@ -137,7 +147,9 @@ static inline bool virtio_queue__running(struct virtio_queue *queue)
 /* I/O thread: sleep until wakefd is signalled, and clear it.  One system call. */
 void virtio_queue__sleep(struct virtio_queue *queue);
 
-/* Any thread: wake the I/O thread. */
+/* Any thread: the guest's kick, where it came through the MMIO bus. */
+void virtio_queue__kick(struct virtio_queue *queue);
+/* Any thread: wake the I/O thread for something of lkvm's own. */
 void virtio_queue__wake(struct virtio_queue *queue);
 
 static inline bool virtio_dev__has(const struct virtio_dev *dev, unsigned int bit)

@@ -4,15 +4,18 @@
 
 #include <linux/virtio_blk.h>
 
+#include <sched.h>
+
 #include <lkvm/disk.h>
+#include <lkvm/hist.h>
 #include <lkvm/virtio.h>
 
 /*
  * virtio-blk (virtio 1.2, 5.2).  Features by disk: SEG_MAX, BLK_SIZE,
  * TOPOLOGY, FLUSH, MQ (more than one queue), RO.  The request array, one
  * request a descriptor head, and the engine context are per queue.  A driver
- * that does not accept FLUSH gets write-through: each write is followed by a
- * flush before it completes (5.2.6.2).
+ * that accepts neither FLUSH nor CONFIG_WCE gets write-through: each write is
+ * durable before it completes (5.2.6.2).
  */
 struct virtio_blk {
 	struct virtio_dev dev;
@@ -21,17 +24,62 @@ struct virtio_blk {
 	char serial[VIRTIO_BLK_ID_BYTES]; /* NUL padded, not terminated at 20 */
 };
 
+enum virtio_blk_mode {
+	VIRTIO_BLK_OFF,
+	VIRTIO_BLK_AUTO, /* learns from what it gains */
+	VIRTIO_BLK_FIXED,
+};
+
+/* How the I/O threads of a disk work.  All zero: nothing held back, no spinning. */
+struct virtio_blk_tuning {
+	unsigned int batch; /* requests a submit at most; 0: the whole ring */
+	bool no_suppress; /* kicks stay on while the ring is drained */
+	enum virtio_blk_mode poll; /* spin before sleeping */
+	uint64_t poll_ns; /* FIXED: for how long */
+	enum virtio_blk_mode coalesce; /* hold completion signals and let submissions collect */
+	uint64_t coalesce_ns; /* FIXED: at most this long */
+	unsigned int coalesce_nr; /* FIXED: or until that many are held; 0: no number */
+	bool pinned;
+	cpu_set_t cpus; /* pinned: the I/O threads run there alone */
+};
+
 struct virtio_blk_params {
 	struct disk *disk;
 	const struct guest_mem *mem;
 	unsigned int nr_queues; /* 1 to 16 */
 	uint16_t queue_size; /* power of two, 16 to 1024 */
 	const char *serial; /* at most 20 bytes; NULL: none, all NUL */
+	uint64_t ring_features; /* PACKED, INDIRECT_DESC, EVENT_IDX: those to offer */
+	struct virtio_blk_tuning tuning;
+};
+
+enum virtio_blk_type {
+	VIRTIO_BLK_READS,
+	VIRTIO_BLK_WRITES,
+	VIRTIO_BLK_FLUSHES,
+	VIRTIO_BLK_DISCARDS,
+	VIRTIO_BLK_ZEROES,
+	VIRTIO_BLK_IDS,
+	VIRTIO_BLK_OTHERS, /* unknown or not to be parsed */
+	VIRTIO_BLK_TYPES,
+};
+
+/* What a queue did, summed over all its activations. */
+struct virtio_blk_stats {
+	struct virtio_queue_stats queue;
+	struct disk_queue_stats disk;
+	uint64_t requests[VIRTIO_BLK_TYPES]; /* by type, failed ones too */
+	uint64_t bytes_read, bytes_written; /* of requests that succeeded */
+	struct hist batch; /* requests a drain */
+	struct hist latency; /* nanoseconds from drain to publish, of reads and writes */
 };
 
 /* Main thread.  0 or -errno with a message (engine limits). */
 int virtio_blk__init(struct virtio_blk *blk, const struct virtio_blk_params *params,
 		     struct lk_err *err);
 void virtio_blk__fini(struct virtio_blk *blk); /* threads have ended */
+
+/* The counters of queue @index.  Main thread, after the I/O threads have ended. */
+void virtio_blk__stats(struct virtio_blk *blk, unsigned int index, struct virtio_blk_stats *stats);
 
 #endif

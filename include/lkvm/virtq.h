@@ -32,7 +32,12 @@
 
 struct virtq_layout {
 	uint16_t size; /* entries, a power of two, 2 to VIRTQ_MAX_SIZE */
-	uint64_t desc, avail, used; /* guest physical */
+	/*
+	 * Guest physical.  Packed (2.8): the descriptor ring, the driver's and
+	 * the device's event suppression structure.
+	 */
+	uint64_t desc, avail, used;
+	bool packed; /* VIRTIO_F_RING_PACKED negotiated */
 	bool indirect; /* VIRTIO_RING_F_INDIRECT_DESC negotiated */
 	bool event_idx; /* VIRTIO_RING_F_EVENT_IDX negotiated */
 };
@@ -99,7 +104,12 @@ bool virtq__publish(struct virtq *ring);
 /* Ask the driver for no kicks while the ring is processed. */
 void virtq__kicks_off(struct virtq *ring);
 
-/* Kicks are wanted again.  True: entries came meanwhile, look again before sleeping. */
-bool virtq__kicks_on(struct virtq *ring);
+/*
+ * Kicks are wanted again: with EVENT_IDX not before @ahead more entries are
+ * available than were popped (1: with the next; split ring: chains, packed:
+ * descriptors), without it with the next one whatever @ahead says.  True: so
+ * many are there already, and no kick may come for them.  So is a broken index.
+ */
+bool virtq__kicks_on(struct virtq *ring, unsigned int ahead);
 
 #endif

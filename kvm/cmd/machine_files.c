@@ -92,7 +92,7 @@ static int open_image(struct machine *m, unsigned int i, struct lk_err *err)
 	struct disk_params params = {
 		.path = opt->path,
 		.read_only = opt->read_only,
-		.direct = opt->direct,
+		.cache = opt->cache,
 	};
 	int ret = disk__open(disk, &params, err);
 

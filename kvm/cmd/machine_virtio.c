@@ -30,6 +30,19 @@ static int nr_vectors(const struct disk_option *opt, unsigned int queues, unsign
 	return 0;
 }
 
+static uint64_t ring_features(const struct disk_option *opt)
+{
+	uint64_t features = 0;
+
+	if (!opt->no_event_idx)
+		features |= 1ULL << VIRTIO_RING_F_EVENT_IDX;
+	if (!opt->no_indirect)
+		features |= 1ULL << VIRTIO_RING_F_INDIRECT_DESC;
+	if (opt->packed)
+		features |= 1ULL << VIRTIO_F_RING_PACKED;
+	return features;
+}
+
 static int disk_up(struct machine *m, unsigned int i, struct lk_err *err)
 {
 	const struct disk_option *opt = &m->opts->disk[i];
@@ -40,6 +53,8 @@ static int disk_up(struct machine *m, unsigned int i, struct lk_err *err)
 		.nr_queues = nr_queues(m, opt),
 		.queue_size = BLK_QUEUE_SIZE,
 		.serial = opt->serial,
+		.ring_features = ring_features(opt),
+		.tuning = opt->tuning,
 	};
 	unsigned int vectors;
 	int ret;

@@ -51,8 +51,9 @@ static int set_ro(struct disk_option *disk, const char *value, struct lk_err *er
 
 static int set_direct(struct disk_option *disk, const char *value, struct lk_err *err)
 {
-	if (set_flag(value, &disk->direct))
+	if (value)
 		return lk_err__set(err, -EINVAL, "-d: 'direct' takes no value");
+	disk->cache = DISK_CACHE_NONE;
 	return 0;
 }
 

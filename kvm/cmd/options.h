@@ -10,6 +10,7 @@
 
 #include <lkvm/err.h>
 #include <lkvm/log.h>
+#include <lkvm/virtio_blk.h>
 
 #define OPTIONS_MAX_DISKS 28
 #define OPTIONS_MAX_QUEUES 16
@@ -18,7 +19,15 @@
 struct disk_option {
 	char *path; /* owned */
 	bool read_only;
-	bool direct;
+	enum disk_cache cache;
+	enum disk_engine_kind engine;
+	bool null; /* the path was null:SIZE */
+	uint64_t null_size; /* bytes */
+	uint64_t null_latency; /* nanoseconds */
+	const char *fault; /* points into path; NULL: none */
+	bool packed, no_event_idx, no_indirect;
+	unsigned int queue_size; /* 0: the default, 256 */
+	struct virtio_blk_tuning tuning;
 	unsigned int queues; /* 0: by the number of vCPUs */
 	int vectors; /* -1: queues + 1 */
 	bool has_serial;
@@ -36,6 +45,7 @@ struct run_options {
 	unsigned int nr_disks;
 	bool rng;
 	bool nodefaults;
+	const char *stats; /* file for the counters, "-": a table on stderr; NULL: none */
 	enum log_level loglevel;
 	bool help;
 };

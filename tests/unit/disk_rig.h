@@ -95,7 +95,9 @@ static inline uint64_t rig__file_size(struct rig *rig)
 
 static inline int rig__open_as(struct rig *rig, bool direct, bool read_only)
 {
-	struct disk_params params = {.path = rig->path, .direct = direct, .read_only = read_only};
+	struct disk_params params = {.path = rig->path,
+				     .cache = direct ? DISK_CACHE_NONE : DISK_CACHE_WRITEBACK,
+				     .read_only = read_only};
 
 	rig->err.msg[0] = '\0';
 	return disk__open(&rig->disk, &params, &rig->err);
@@ -107,8 +109,10 @@ static inline void rig__add_queue(struct rig *rig, unsigned int depth)
 	int fd = eventfd(0, EFD_CLOEXEC);
 
 	assert_true(fd >= 0);
-	if (disk_queue__init(q, &rig->disk, depth, fd, &rig->err))
+	if (disk_queue__init(q, &rig->disk,
+			     &(struct disk_queue_params) {.depth = depth, .wakefd = fd}, &rig->err))
 		fail_msg("%s", rig->err.msg);
+	disk_queue__attach(q);
 	rig->nr_queues++;
 }
 
@@ -139,11 +143,9 @@ static inline struct disk_req *rig__wait(struct disk_queue *q)
 	struct disk_req *req;
 
 	while (!(req = disk_queue__reap(q))) {
-		struct pollfd pfd = {.fd = q->wakefd, .events = POLLIN};
-		eventfd_t n;
+		uint64_t n = disk_queue__wait(q, HANG_MS * 1000000LL);
 
-		assert_int_equal(poll(&pfd, 1, HANG_MS), 1);
-		assert_int_equal(eventfd_read(q->wakefd, &n), 0);
+		assert_true(n || disk_queue__ready(q)); /* not the time that is over */
 	}
 	return req;
 }

@@ -370,8 +370,11 @@ static void test_params(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct virtio_blk_params p = {&r->disk, &r->d.mem, t[i].queues, t[i].size,
-					      t[i].serial};
+		struct virtio_blk_params p = {.disk = &r->disk,
+					      .mem = &r->d.mem,
+					      .nr_queues = t[i].queues,
+					      .queue_size = t[i].size,
+					      .serial = t[i].serial};
 		struct virtio_blk blk;
 		struct lk_err err = {{0}};
 

@@ -181,7 +181,9 @@ static void requests_that_no_engine_sees(void **state)
 
 	rig__make_file(rig, 8192);
 	assert_int_equal(rig__open_as(rig, false, false), 0);
-	assert_int_equal(disk_queue__init(q, &rig->disk, 0, 0, &rig->err), -EINVAL);
+	assert_int_equal(
+		disk_queue__init(q, &rig->disk, &(struct disk_queue_params) {0}, &rig->err),
+		-EINVAL);
 	rig__add_queue(rig, 2);
 	assert_int_equal(rig__io(q, DISK_READ, 8192, NULL, 0), 0);
 	for (i = 0; i < 3; i++) { /* one more than the depth */
@@ -201,7 +203,8 @@ static void requests_that_no_engine_sees(void **state)
 static void block_device_with_4k_sectors(void **state)
 {
 	struct rig *rig = *state;
-	struct disk_params params = {.path = "/dev/zram0", .read_only = true, .direct = true};
+	struct disk_params params = {
+		.path = "/dev/zram0", .read_only = true, .cache = DISK_CACHE_NONE};
 	char *buf;
 
 	if (disk__open(&rig->disk, &params, &rig->err))

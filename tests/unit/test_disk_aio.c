@@ -352,7 +352,10 @@ static void aio_limit(void **state)
 	if (max >= 1 << 24)
 		skip();
 	start(rig, 65536, 1);
-	rc = disk_queue__init(&rig->q[1], &rig->disk, max + 1, rig->q[0].wakefd, &rig->err);
+	rc = disk_queue__init(
+		&rig->q[1], &rig->disk,
+		&(struct disk_queue_params) {.depth = max + 1, .wakefd = rig->q[0].wakefd},
+		&rig->err);
 	assert_int_equal(rc, -EAGAIN);
 	assert_non_null(strstr(rig->err.msg, "fs.aio-max-nr"));
 }

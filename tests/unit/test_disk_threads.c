@@ -129,7 +129,11 @@ static void queue_ends_with_its_last_request(void **state)
 		struct disk_req req = rig__req(DISK_READ, 0, &iov, 1);
 		int fd = eventfd(0, EFD_CLOEXEC);
 
-		assert_int_equal(disk_queue__init(q, &rig->disk, 1, fd, NULL), 0);
+		assert_int_equal(
+			disk_queue__init(q, &rig->disk,
+					 &(struct disk_queue_params) {.depth = 1, .wakefd = fd},
+					 NULL),
+			0);
 		disk_queue__queue(q, &req);
 		disk_queue__submit(q);
 		while (!disk_queue__reap(q))

@@ -164,14 +164,14 @@ static void test_disk(void **state)
 	(void)state;
 	assert_int_equal(options__disk(&d, "/a/b.img", &err), 0);
 	assert_string_equal(d.path, "/a/b.img");
-	assert_false(d.read_only || d.direct || d.has_serial);
+	assert_false(d.read_only || d.cache == DISK_CACHE_NONE || d.has_serial);
 	assert_int_equal(d.queues, 0);
 	assert_int_equal(d.vectors, -1);
 	free(d.path);
 
 	assert_int_equal(
 		options__disk(&d, "x,ro,direct,queues=16,vectors=0,serial=s,format=raw", &err), 0);
-	assert_true(d.read_only && d.direct && d.has_serial);
+	assert_true(d.read_only && d.cache == DISK_CACHE_NONE && d.has_serial);
 	assert_int_equal(d.queues, 16);
 	assert_int_equal(d.vectors, 0);
 	assert_string_equal(d.serial, "s");

@@ -406,7 +406,7 @@ static void test_kicks(void **state)
 			vqd__start_at(&r->d, start);
 			rig__start(r);
 
-			assert_false(virtq__kicks_on(&r->ring)); /* may sleep */
+			assert_false(virtq__kicks_on(&r->ring, 1)); /* may sleep */
 			vqd__put(&r->d, 0);
 			assert_true(vqd__publish(&r->d)); /* the sleeper is woken */
 
@@ -414,10 +414,10 @@ static void test_kicks(void **state)
 			vqd__put(&r->d, 1);
 			assert_false(vqd__publish(&r->d)); /* it is awake */
 			assert_int_equal(pop(r), 1);
-			assert_true(virtq__kicks_on(&r->ring)); /* look again */
+			assert_true(virtq__kicks_on(&r->ring, 1)); /* look again */
 			assert_int_equal(pop(r), 1);
 			assert_int_equal(pop(r), 0);
-			assert_false(virtq__kicks_on(&r->ring));
+			assert_false(virtq__kicks_on(&r->ring, 1));
 			vqd__put(&r->d, 2);
 			vqd__put(&r->d, 3);
 			assert_true(vqd__publish(&r->d)); /* two at once, also round the wrap */

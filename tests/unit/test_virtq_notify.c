@@ -71,7 +71,7 @@ static void *device(void *arg)
 			atomic_store_explicit(&p->irq, 1, memory_order_release);
 		}
 		spin(&seed);
-		if (!virtq__kicks_on(&p->ring) && done < ROUNDS)
+		if (!virtq__kicks_on(&p->ring, 1) && done < ROUNDS)
 			wait_flag(&p->kick);
 	}
 	return NULL;
