@@ -96,5 +96,5 @@ static void fail(struct virtio_dev *dev)
 const struct virtio_transport_ops vp_transport_ops = {
 	.signal = signal_queue,
 	.config_changed = config_changed,
-	.fail = fail,
+	.needs_reset = fail,
 };

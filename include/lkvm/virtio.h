@@ -46,7 +46,7 @@ struct virtio_transport_ops {
 	 * Any thread: DEVICE_NEEDS_RESET (2.1.2), configuration interrupt; all
 	 * queues are told to stop, so that virtio_queue__running() says no.
 	 */
-	void (*fail)(struct virtio_dev *dev);
+	void (*needs_reset)(struct virtio_dev *dev);
 };
 
 enum virtio_queue_state {
@@ -162,7 +162,7 @@ void virtio_queue__publish(struct virtio_queue *queue);
 
 static inline void virtio_dev__fail(struct virtio_dev *dev)
 {
-	dev->transport->fail(dev);
+	dev->transport->needs_reset(dev);
 }
 
 #endif

@@ -72,7 +72,7 @@ static inline void rig__fail(struct virtio_dev *dev)
 
 static const struct virtio_transport_ops rig_transport = {
 	.signal = rig__signal,
-	.fail = rig__fail,
+	.needs_reset = rig__fail,
 };
 
 /* ---- engine ---- */

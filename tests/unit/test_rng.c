@@ -48,7 +48,7 @@ static void needs_reset(struct virtio_dev *dev)
 
 static const struct virtio_transport_ops transport = {
 	.signal = signal_once,
-	.fail = needs_reset,
+	.needs_reset = needs_reset,
 };
 
 static int setup(void **state)
