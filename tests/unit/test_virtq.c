@@ -95,7 +95,12 @@ static void test_init_areas(void **state)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct virtq_layout l = {t[i].size, t[i].desc, t[i].avail, t[i].used, true, true};
+		struct virtq_layout l = {.size = t[i].size,
+					 .desc = t[i].desc,
+					 .avail = t[i].avail,
+					 .used = t[i].used,
+					 .indirect = true,
+					 .event_idx = true};
 
 		print_message("areas, line %u\n", i);
 		assert_int_equal(virtq__init(&r->ring, &r->d.mem, &l), t[i].ret);

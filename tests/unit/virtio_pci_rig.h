@@ -82,7 +82,8 @@ static inline void add_unit(struct fixture *f, struct unit *unit, unsigned int v
 	unit->dev.ops = &ops;
 	unit->dev.priv = unit;
 	unit->dev.mem = &f->mem;
-	unit->dev.offered = FEATURE;
+	unit->dev.offered =
+		FEATURE | 1 << VIRTIO_RING_F_INDIRECT_DESC | 1 << VIRTIO_RING_F_EVENT_IDX;
 	unit->dev.config_size = sizeof(unit->config);
 	memcpy(unit->config, "\x11\x22\x33\x44\x55\x66\x77\x88", 8);
 	assert_int_equal(virtio_dev__init(&unit->dev, QUEUES, QUEUE_SIZE), 0);
