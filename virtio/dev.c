@@ -85,7 +85,7 @@ bool virtio_dev__idle(struct virtio_dev *dev)
 
 void virtio_queue__publish(struct virtio_queue *queue)
 {
-	if (queue->ring.published == queue->ring.next_used)
+	if (!virtq__unpublished(&queue->ring))
 		return;
 	if (!virtq__publish(&queue->ring))
 		queue->stats.suppressed++;

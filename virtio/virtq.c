@@ -108,6 +108,7 @@ int virtq__init(struct virtq *ring, const struct guest_mem *mem, const struct vi
 
 	ring->next_used = le16toh(__atomic_load_n(&ring->used->idx, __ATOMIC_RELAXED));
 	ring->published = ring->next_used;
+	ring->decided = ring->next_used;
 	ring->next_avail = ring->next_used;
 	ring->avail_seen = ring->next_used;
 	return 0;
@@ -256,21 +257,32 @@ void virtq__push(struct virtq *ring, uint16_t head, uint32_t len)
 	ring->next_used++;
 }
 
-bool virtq__publish(struct virtq *ring)
+bool virtq__unpublished(const struct virtq *ring)
 {
-	uint16_t old = ring->published;
-	uint16_t new = ring->next_used;
+	return ring->published != ring->next_used;
+}
 
-	if (old == new)
-		return false;
-	ring->published = new;
+void virtq__show(struct virtq *ring)
+{
+	if (!virtq__unpublished(ring))
+		return;
+	ring->published = ring->next_used;
 	/*
 	 * The driver enables interrupts and then looks at the index once more;
 	 * here the index is written and then the wish is read, so one of the
 	 * two sees the other (2.7.7.2, 2.7.14).
 	 */
-	__atomic_store_n(&ring->used->idx, htole16(new), __ATOMIC_SEQ_CST);
+	__atomic_store_n(&ring->used->idx, htole16(ring->published), __ATOMIC_SEQ_CST);
+}
 
+bool virtq__interrupt_due(struct virtq *ring)
+{
+	uint16_t old = ring->decided;
+	uint16_t new = ring->published;
+
+	if (old == new)
+		return false;
+	ring->decided = new;
 	if (ring->layout.event_idx)
 		return vring_need_event(used_event(ring), new, old);
 	return !(le16toh(__atomic_load_n(&ring->avail->flags, __ATOMIC_SEQ_CST)) &

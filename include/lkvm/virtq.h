@@ -63,6 +63,7 @@ struct virtq {
 	uint16_t avail_seen; /* avail index as last read: entries up to it may be popped */
 	uint16_t next_used; /* free running: next used entry to fill */
 	uint16_t published; /* used index as the guest sees it */
+	uint16_t decided; /* used index up to which virtq__interrupt_due() has answered */
 	unsigned int in_flight; /* popped, not pushed */
 	uint64_t in_flight_map[VIRTQ_MAX_SIZE / 64]; /* heads in flight: none twice */
 };
@@ -95,11 +96,25 @@ int virtq__pop(struct virtq *ring, struct virtq_chain *chain);
  */
 void virtq__push(struct virtq *ring, uint16_t head, uint32_t len);
 
+/* Pushed entries that are not visible yet? */
+bool virtq__unpublished(const struct virtq *ring);
+
+/* Make all pushed entries visible with one index update. */
+void virtq__show(struct virtq *ring);
+
 /*
- * Make all pushed entries visible with one index update.  True where the
- * driver wants an interrupt for them (2.7.7, 2.7.10).
+ * Does the driver want an interrupt for what became visible since this was
+ * last asked (2.7.7, 2.7.10)?  By its wish of now: entries that it has found
+ * meanwhile without one need none.
  */
-bool virtq__publish(struct virtq *ring);
+bool virtq__interrupt_due(struct virtq *ring);
+
+/* Both: show, then ask. */
+static inline bool virtq__publish(struct virtq *ring)
+{
+	virtq__show(ring);
+	return virtq__interrupt_due(ring);
+}
 
 /* Ask the driver for no kicks while the ring is processed. */
 void virtq__kicks_off(struct virtq *ring);
