@@ -93,6 +93,10 @@ static int open_image(struct machine *m, unsigned int i, struct lk_err *err)
 		.path = opt->path,
 		.read_only = opt->read_only,
 		.cache = opt->cache,
+		.engine = opt->engine,
+		.null_size = opt->null_size,
+		.null_latency = opt->null_latency,
+		.fault = opt->fault,
 	};
 	int ret = disk__open(disk, &params, err);
 

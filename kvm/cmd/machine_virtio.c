@@ -7,7 +7,6 @@
 
 #include "machine_steps.h"
 
-#define BLK_QUEUE_SIZE 256
 #define CLASS_STORAGE_OTHER 0x018000
 #define CLASS_RNG 0xff0000 /* no class fits; "does not fit any defined class" */
 
@@ -51,7 +50,7 @@ static int disk_up(struct machine *m, unsigned int i, struct lk_err *err)
 		.disk = &md->disk,
 		.mem = &m->vm.mem,
 		.nr_queues = nr_queues(m, opt),
-		.queue_size = BLK_QUEUE_SIZE,
+		.queue_size = opt->queue_size,
 		.serial = opt->serial,
 		.ring_features = ring_features(opt),
 		.tuning = opt->tuning,

@@ -189,8 +189,8 @@ static const struct option_row rows[] = {
 	{'m', "mem", "SIZE", set_mem, "guest memory in MiB, or with K, M, G, T (512)"},
 	{'c', "cpus", "N", set_cpus, "number of virtual CPUs (1)"},
 	{'d', "disk", "FILE[,OPT...]", set_disk,
-	 "disk image or block device; OPT: ro, direct,\n"
-	 "queues=N, vectors=N, serial=TEXT, format=raw"},
+	 "disk image or block device, or null:SIZE, which\n"
+	 "stores nothing; OPT is one of those below"},
 	{0, "rng", NULL, set_rng, "a virtio random number generator"},
 	{'n', "network", "mode=none", set_network, "no network, which is also the default"},
 	{0, "console", "serial", set_console, "console on stdin and stdout, the default"},
@@ -344,4 +344,6 @@ void options__help(FILE *out)
 
 	for (i = 0; i < NR_ROWS; i++)
 		help_row(out, &rows[i]);
+	fprintf(out, "\nOptions of a disk (a comma inside a value is written twice):\n");
+	options__disk_help(out);
 }

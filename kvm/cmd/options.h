@@ -26,7 +26,7 @@ struct disk_option {
 	uint64_t null_latency; /* nanoseconds */
 	const char *fault; /* points into path; NULL: none */
 	bool packed, no_event_idx, no_indirect;
-	unsigned int queue_size; /* 0: the default, 256 */
+	unsigned int queue_size;
 	struct virtio_blk_tuning tuning;
 	unsigned int queues; /* 0: by the number of vCPUs */
 	int vectors; /* -1: queues + 1 */
@@ -59,8 +59,13 @@ int options__parse(struct run_options *opts, int argc, char **argv, struct lk_er
 void options__free(struct run_options *opts);
 void options__help(FILE *out);
 
-/* "PATH[,option[=value]...]"; a comma inside a value is written twice. */
+/*
+ * "PATH[,option[=value]...]"; a comma inside a value is written twice.  0, or
+ * -EINVAL or -ENOMEM with disk->path NULL.
+ */
 int options__disk(struct disk_option *disk, const char *arg, struct lk_err *err);
+/* The options that may follow PATH. */
+void options__disk_help(FILE *out);
 /* Sizes with K, M, G, T; @unit is the factor of a bare number.  -EINVAL or -ERANGE. */
 int options__size(const char *text, uint64_t unit, uint64_t *bytes);
 /* A plain decimal number in [min, max]. */

@@ -125,16 +125,7 @@ static void test_mistakes(void **state)
 		{"-n mode=tap", "tap", "none"},
 		{"--loglevel loud", "loud", "debug"},
 		{"-d x,frob=1", "'frob'", "queues="},
-		{"-d x,queues=0", "queues=0", "1 to 16"},
-		{"-d x,queues=17", "queues=17", "1 to 16"},
-		{"-d x,queues", "queues=", "1 to 16"},
-		{"-d x,vectors=18", "vectors=18", "17"},
-		{"-d x,queues=2,vectors=4", "vectors=4", "at most 3"},
-		{"-d x,format=vmdk", "vmdk", "raw"},
-		{"-d x,ro=1", "ro", "no value"},
 		{"-d ,ro", "-d", "no image"},
-		{"-d x,serial=123456789012345678901", "21 bytes", "20"},
-		{"-d x,serial=123456789012345678901234567890123456", "36 bytes", "20"},
 		{"-d x,serial=a -d y,serial=a", "'a'", "each disk"},
 		{"-d x,serial=lkvm-disk-1 -d y", "lkvm-disk-1", "each disk"},
 		{"--name a/b", "a/b", "characters"},
@@ -154,46 +145,6 @@ static void test_mistakes(void **state)
 		assert_null(strchr(err.msg, '\n'));
 		options__free(&o);
 	}
-}
-
-static void test_disk(void **state)
-{
-	struct disk_option d;
-	struct lk_err err;
-
-	(void)state;
-	assert_int_equal(options__disk(&d, "/a/b.img", &err), 0);
-	assert_string_equal(d.path, "/a/b.img");
-	assert_false(d.read_only || d.cache == DISK_CACHE_NONE || d.has_serial);
-	assert_int_equal(d.queues, 0);
-	assert_int_equal(d.vectors, -1);
-	free(d.path);
-
-	assert_int_equal(
-		options__disk(&d, "x,ro,direct,queues=16,vectors=0,serial=s,format=raw", &err), 0);
-	assert_true(d.read_only && d.cache == DISK_CACHE_NONE && d.has_serial);
-	assert_int_equal(d.queues, 16);
-	assert_int_equal(d.vectors, 0);
-	assert_string_equal(d.serial, "s");
-	free(d.path);
-
-	/* a comma is written twice, in the path and in a value */
-	assert_int_equal(options__disk(&d, "a,,b.img,serial=x,,y", &err), 0);
-	assert_string_equal(d.path, "a,b.img");
-	assert_string_equal(d.serial, "x,y");
-	free(d.path);
-
-	/* 20 bytes fit, non-ASCII bytes are taken as they are, empty is a value */
-	assert_int_equal(options__disk(&d, "x,serial=12345678901234567890", &err), 0);
-	assert_string_equal(d.serial, "12345678901234567890");
-	free(d.path);
-	assert_int_equal(options__disk(&d, "x,serial=\xc3\xa4", &err), 0);
-	assert_string_equal(d.serial, "\xc3\xa4");
-	free(d.path);
-	assert_int_equal(options__disk(&d, "x,serial=", &err), 0);
-	assert_true(d.has_serial);
-	assert_string_equal(d.serial, "");
-	free(d.path);
 }
 
 static void test_many_disks(void **state)
@@ -262,9 +213,9 @@ static void test_params(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_disk),
-		cmocka_unit_test(test_many_disks), cmocka_unit_test(test_params),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_mistakes), cmocka_unit_test(test_many_disks),
+		cmocka_unit_test(test_params),
 	};
 
 	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
