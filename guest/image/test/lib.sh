@@ -38,3 +38,13 @@ cpu_list()
 {
 	sed -n 's/^processor.*: *//p' /proc/cpuinfo
 }
+
+# virtio_interrupts: how many the virtio devices have caused so far.
+virtio_interrupts()
+{
+	awk '/virtio/ {
+		for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++)
+			sum += $i
+	}
+	END { print sum + 0 }' /proc/interrupts
+}
