@@ -1,191 +1,230 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Load generator: keeps `depth` requests in flight on queue 0 of one disk,
- * polls the used ring, and prints one line of JSON.
+ * Load generator: keeps `depth` requests in flight on each of `queues` queues
+ * of one disk, polls the used rings, and prints one line of JSON.
  *
- * test=bench disk=N rw=randread|randwrite|read|write bs=4096 depth=32
- * secs=2 or count=N; indirect=0, event_idx=0, size=BYTES (of the disk to use),
- * warm=N requests before the clock runs.
+ * test=bench disk=N rw=randread|randwrite|read|write bs=4096 depth=32 queues=1
+ * secs=2 or count=N; rings=, event_idx=, indirect= as virtio__ring_words() has
+ * them; entries=N of a ring; irq=off (no vector: nothing signals) or on (an
+ * interrupt is wished for whenever a ring is found empty); size=BYTES of the
+ * disk to use; warm=N requests before the clock runs.
+ *
+ * batches counts the looks at a used ring that found something; kicks the
+ * doorbell writes.  The mean latency is that of a closed loop: in flight times
+ * duration by requests (Little), the time in the guest included.
  */
+#include "apic.h"
 #include "blk.h"
 #include "trap.h"
 
 #define MAX_DEPTH 256
-#define BATCH_TSC 64 /* completions between looks at the clock */
-
-struct request {
-	struct virtio_blk_outhdr header;
-	struct vring_desc table[3]; /* indirect */
-	uint8_t status;
-} __attribute__((aligned(128)));
+#define MAX_QUEUES 16
+#define CLOCK_EVERY 64 /* completions between looks at the clock */
+#define STALL_MS 10000
 
 struct bench {
 	struct virtio dev;
-	struct ring ring;
-	struct request *req;
-	uint8_t *data;
+	struct blk_queue queue[MAX_QUEUES];
+	unsigned int nr_queues, depth;
+	char rw[16];
 	uint32_t bs;
-	unsigned int depth;
-	bool random, write;
+	bool random, write, irq;
 	uint64_t blocks, next, seed; /* blocks of the disk that are used */
-	uint64_t submitted, done, errors, drains;
+	uint64_t done, batches;
 };
 
 static void bench__options(struct bench *b)
 {
-	char rw[16] = "randread";
+	const char *what = b->rw;
 
-	cmdline__get("rw", rw, sizeof(rw));
-	b->random = !strncmp(rw, "rand", 4);
-	b->write = !strcmp(rw + (b->random ? 4 : 0), "write");
-	if (!b->write && strcmp(rw + (b->random ? 4 : 0), "read"))
-		panic("rw=%s is not known", rw);
+	memcpy(b->rw, "randread", sizeof("randread"));
+	cmdline__get("rw", b->rw, sizeof(b->rw));
+	b->random = !strncmp(b->rw, "rand", 4);
+	if (b->random)
+		what += 4;
+	b->write = !strcmp(what, "write");
+	if (!b->write && strcmp(what, "read"))
+		panic("rw=%s is not known", b->rw);
 	b->bs = cmdline__num("bs", 4096);
 	b->depth = cmdline__num("depth", 32);
+	b->nr_queues = cmdline__num("queues", 1);
+	b->irq = cmdline__bool("irq", false);
 	b->seed = cmdline__num("seed", 88172645463325252ULL);
-	if (!b->depth || b->depth > MAX_DEPTH || !b->bs || b->bs % SECTOR)
-		panic("bs is a multiple of 512, depth 1 to %u", MAX_DEPTH);
+	if (!b->depth || b->depth > MAX_DEPTH || !b->bs || b->bs % SECTOR || !b->nr_queues ||
+	    b->nr_queues > MAX_QUEUES)
+		panic("bs is a multiple of 512, depth 1 to %u, queues 1 to %u", MAX_DEPTH,
+		      MAX_QUEUES);
 }
 
-/* Head of request i: itself with indirect descriptors, else three in a row. */
-static uint16_t bench__head(const struct bench *b, unsigned int i)
+static void bench__queues(struct bench *b)
 {
-	return virtio__has(&b->dev, VIRTIO_RING_F_INDIRECT_DESC) ? i : 3 * i;
-}
+	unsigned int i, entries = cmdline__num("entries", 0);
 
-static void bench__prepare(struct bench *b, unsigned int i)
-{
-	bool indirect = virtio__has(&b->dev, VIRTIO_RING_F_INDIRECT_DESC);
-	uint16_t first = indirect ? 0 : 3 * i;
-	struct request *r = &b->req[i];
-	struct vring_desc *d = indirect ? r->table : b->ring.desc + first;
-
-	r->header.type = b->write ? VIRTIO_BLK_T_OUT : VIRTIO_BLK_T_IN;
-	d[0] = (struct vring_desc) {(uintptr_t)&r->header, sizeof(r->header), VRING_DESC_F_NEXT,
-				    first + 1};
-	d[1] = (struct vring_desc) {(uintptr_t)b->data + (uint64_t)i * b->bs, b->bs,
-				    VRING_DESC_F_NEXT | (b->write ? 0 : VRING_DESC_F_WRITE),
-				    first + 2};
-	d[2] = (struct vring_desc) {(uintptr_t)&r->status, 1, VRING_DESC_F_WRITE, 0};
-	if (indirect)
-		b->ring.desc[i] = (struct vring_desc) {(uintptr_t)d, sizeof(r->table),
-						       VRING_DESC_F_INDIRECT, 0};
+	for (i = 0; i < b->nr_queues; i++)
+		blk_queue__init(&b->queue[i], &b->dev, i, entries,
+				b->irq ? i % b->dev.msix.nr : VIRTIO_MSI_NO_VECTOR, b->depth,
+				b->write ? VIRTIO_BLK_T_OUT : VIRTIO_BLK_T_IN, b->bs);
 }
 
 static void bench__open(struct bench *b)
 {
-	uint64_t wanted = VIRTIO_BIT(VIRTIO_BLK_F_FLUSH), capacity, size;
-	unsigned int i, need;
+	uint64_t size, bytes, wanted = virtio__ring_words();
+	unsigned int i;
 
-	if (cmdline__num("indirect", 1))
-		wanted |= VIRTIO_BIT(VIRTIO_RING_F_INDIRECT_DESC);
-	if (cmdline__num("event_idx", 1))
-		wanted |= VIRTIO_BIT(VIRTIO_RING_F_EVENT_IDX);
 	if (!virtio__find(&b->dev, VIRTIO_ID_BLOCK, cmdline__num("disk", 0)))
 		panic("no such disk");
-	/* MSI-X on and the queue without a vector: nothing will ever signal. */
+	/* Also without a vector: a queue without one then never signals, by INTx neither. */
 	if (b->dev.msix.nr)
 		msix__enable(&b->dev.msix, true);
-	if (!virtio__negotiate(&b->dev, wanted) ||
-	    !virtio__setup_queue(&b->dev, &b->ring, 0, 0, VIRTIO_MSI_NO_VECTOR))
+	for (i = 0; b->irq && i < b->dev.msix.nr && i < MAX_QUEUES; i++)
+		msix__set(&b->dev.msix, i, VEC_EDGE + i);
+	if (b->irq && !b->dev.msix.nr)
+		panic("irq=on needs MSI-X");
+	if (!virtio__negotiate(&b->dev, wanted | VIRTIO_BIT(VIRTIO_BLK_F_FLUSH) |
+						VIRTIO_BIT(VIRTIO_BLK_F_MQ)))
 		panic("the disk does not come up");
-	need = b->depth * (virtio__has(&b->dev, VIRTIO_RING_F_INDIRECT_DESC) ? 1 : 3);
-	if (need > b->ring.size)
-		panic("depth %u needs %u descriptors, the ring has %u", b->depth, need,
-		      b->ring.size);
-	capacity = mmio__read32(b->dev.device) | (uint64_t)mmio__read32(b->dev.device + 4) << 32;
-	size = cmdline__num("size", capacity * SECTOR);
-	b->blocks = (size < capacity * SECTOR ? size : capacity * SECTOR) / b->bs;
+	if (~b->dev.features & wanted)
+		panic("the disk does not offer features %llx",
+		      (unsigned long long)(~b->dev.features & wanted));
+	bytes = blk__capacity(&b->dev) * SECTOR;
+	size = cmdline__num("size", bytes);
+	b->blocks = (size < bytes ? size : bytes) / b->bs;
 	if (!b->blocks)
 		panic("the disk is smaller than a block");
-	b->req = mem__alloc(b->depth * sizeof(*b->req), 128);
-	b->data = mem__alloc((uint64_t)b->depth * b->bs, PAGE_SIZE);
-	for (i = 0; i < b->depth; i++)
-		bench__prepare(b, i);
+	bench__queues(b);
 	virtio__driver_ok(&b->dev);
 }
 
-/* xorshift64 */
-static uint64_t bench__next_block(struct bench *b)
+/* xorshift64; the high half of a product instead of a division */
+static uint64_t bench__next_sector(struct bench *b)
 {
-	if (!b->random)
-		return b->next++ % b->blocks;
-	b->seed ^= b->seed << 13;
-	b->seed ^= b->seed >> 7;
-	b->seed ^= b->seed << 17;
-	return b->seed % b->blocks;
+	uint64_t block;
+
+	if (b->random) {
+		b->seed ^= b->seed << 13;
+		b->seed ^= b->seed >> 7;
+		b->seed ^= b->seed << 17;
+		block = (unsigned __int128)b->seed * b->blocks >> 64;
+	} else {
+		block = b->next;
+		b->next = block + 1 < b->blocks ? block + 1 : 0;
+	}
+	return block * (b->bs / SECTOR);
 }
 
-static void bench__submit(struct bench *b, unsigned int i)
+/* Take what is finished; with @more set each slot goes out again, all with one kick.  Number. */
+static unsigned int bench__turn(struct bench *b, struct blk_queue *q, bool more)
 {
-	b->req[i].header.sector = bench__next_block(b) * (b->bs / SECTOR);
-	b->req[i].status = BLK_NO_STATUS;
-	ring__add(&b->ring, bench__head(b, i));
-	b->submitted++;
-}
+	unsigned int nr = 0;
+	int i;
 
-/* Take what is finished; with @more set each slot goes out again.  Number taken. */
-static unsigned int bench__reap(struct bench *b, bool more)
-{
-	unsigned int per = virtio__has(&b->dev, VIRTIO_RING_F_INDIRECT_DESC) ? 1 : 3, nr = 0;
-	struct vring_used_elem elem;
-
-	while (ring__get(&b->ring, &elem)) {
-		unsigned int i = elem.id / per;
-
-		if (i >= b->depth || elem.id % per)
-			panic("the device gives back head %u", elem.id);
-		b->errors += b->req[i].status != VIRTIO_BLK_S_OK;
-		b->done++;
+	while ((i = blk_queue__get(q)) >= 0) {
 		nr++;
 		if (more)
-			bench__submit(b, i);
+			blk_queue__add(q, i, bench__next_sector(b));
 	}
 	if (!nr) {
 		cpu__relax();
 		return 0;
 	}
-	b->drains++;
-	ring__irq(&b->ring, false);
-	ring__publish(&b->ring);
+	b->done += nr;
+	b->batches++;
+	if (more)
+		ring__publish(&q->ring);
+	/* what comes between the last look and this is found by the next turn */
+	if (b->irq)
+		ring__irq(&q->ring, true);
 	return nr;
 }
 
 /* Until @count requests are done or the clock shows @end (0: no limit). */
 static void bench__run(struct bench *b, uint64_t count, uint64_t end)
 {
-	uint64_t stall = time__deadline(10000), since = 0;
-	unsigned int nr;
+	uint64_t stall = 0, since = 0;
+	unsigned int i = 0, nr;
 
 	while (!count || b->done < count) {
-		nr = bench__reap(b, true);
+		nr = bench__turn(b, &b->queue[i], true);
+		i = i + 1 < b->nr_queues ? i + 1 : 0;
+		if (nr)
+			stall = 0;
 		since += nr ? nr : 1;
-		if (since < BATCH_TSC)
+		if (since < CLOCK_EVERY)
 			continue;
 		since = 0;
 		if (end && time__tsc() >= end)
 			break;
-		if (nr)
-			stall = 0;
-		else if (!stall)
-			stall = time__deadline(10000);
+		if (!stall)
+			stall = time__deadline(STALL_MS);
 		else if (time__tsc() > stall)
-			panic("no completion for 10 seconds, %llu in flight",
-			      (unsigned long long)(b->submitted - b->done));
+			panic("no completion for %u ms", STALL_MS);
 	}
 }
 
-static void bench__print(const struct bench *b, uint64_t ios, uint64_t ns)
-{
-	char rw[16] = "randread";
+struct totals {
+	uint64_t kicks, interrupts, errors;
+};
 
-	cmdline__get("rw", rw, sizeof(rw));
-	print("{\"bench\":\"blk\",\"rw\":\"%s\",\"bs\":%u,\"depth\":%u,\"ios\":%llu,\"ns\":%llu,"
-	      "\"iops\":%llu,\"kicks\":%llu,\"drains\":%llu,\"errors\":%llu}\n",
-	      rw, b->bs, b->depth, (unsigned long long)ios, (unsigned long long)ns,
+static struct totals bench__totals(const struct bench *b)
+{
+	struct totals t = {0};
+	unsigned int i;
+
+	for (i = 0; i < b->nr_queues; i++) {
+		t.kicks += b->queue[i].ring.kicks;
+		t.errors += b->queue[i].errors;
+	}
+	for (i = VEC_EDGE; i < VEC_LEVEL; i++)
+		t.interrupts += irq_count[i];
+	return t;
+}
+
+static void bench__print(const struct bench *b, const struct totals *before, uint64_t ios,
+			 uint64_t ns)
+{
+	struct totals t = bench__totals(b);
+	uint64_t in_flight = b->depth * b->nr_queues;
+
+	print("{\"bench\":\"blk\",\"rings\":\"%s\",\"rw\":\"%s\",\"bs\":%u,\"depth\":%u,"
+	      "\"queues\":%u,\"ios\":%llu,\"ns\":%llu,\"iops\":%llu,\"latency_ns\":%llu,",
+	      b->queue[0].ring.ops->name, b->rw, b->bs, b->depth, b->nr_queues,
+	      (unsigned long long)ios, (unsigned long long)ns,
 	      (unsigned long long)(ns ? ios * 1000000000ULL / ns : 0),
-	      (unsigned long long)b->ring.kicks, (unsigned long long)b->drains,
-	      (unsigned long long)b->errors);
+	      (unsigned long long)(ios ? ns * in_flight / ios : 0));
+	print("\"kicks\":%llu,\"batches\":%llu,\"interrupts\":%llu,\"errors\":%llu}\n",
+	      (unsigned long long)(t.kicks - before->kicks), (unsigned long long)b->batches,
+	      (unsigned long long)(t.interrupts - before->interrupts),
+	      (unsigned long long)t.errors);
+}
+
+static void bench__start(struct bench *b)
+{
+	unsigned int i, k;
+
+	if (b->irq) {
+		apic__enable();
+		irq__on();
+	}
+	for (k = 0; k < b->nr_queues; k++) {
+		for (i = 0; i < b->depth; i++)
+			blk_queue__add(&b->queue[k], i, bench__next_sector(b));
+		ring__publish(&b->queue[k].ring);
+	}
+}
+
+static void bench__finish(struct bench *b)
+{
+	uint64_t end = time__deadline(STALL_MS), all = b->done + b->depth * b->nr_queues;
+	unsigned int i = 0;
+
+	while (b->done < all) {
+		bench__turn(b, &b->queue[i++ % b->nr_queues], false);
+		if (time__tsc() > end)
+			panic("%llu requests never came back", (unsigned long long)(all - b->done));
+	}
+	if (b->irq)
+		irq__off();
+	virtio__reset(&b->dev);
 }
 
 int test__bench(void)
@@ -193,24 +232,20 @@ int test__bench(void)
 	static struct bench bench;
 	struct bench *b = &bench;
 	uint64_t start, ticks, before, count = cmdline__num("count", 0);
-	unsigned int i;
+	struct totals totals;
 
 	bench__options(b);
 	bench__open(b);
-	for (i = 0; i < b->depth; i++)
-		bench__submit(b, i);
-	ring__irq(&b->ring, false);
-	ring__publish(&b->ring);
+	bench__start(b);
 	bench__run(b, cmdline__num("warm", 100), 0);
 	before = b->done;
-	b->ring.kicks = b->drains = 0;
+	b->batches = 0;
+	totals = bench__totals(b);
 	start = time__tsc();
 	bench__run(b, count ? before + count : 0,
 		   count ? 0 : time__deadline(1000 * cmdline__num("secs", 2)));
 	ticks = time__tsc() - start;
-	bench__print(b, b->done - before, time__ns(ticks));
-	while (b->done < b->submitted)
-		bench__reap(b, false);
-	virtio__reset(&b->dev);
-	return b->errors ? 1 : 0;
+	bench__print(b, &totals, b->done - before, time__ns(ticks));
+	bench__finish(b);
+	return bench__totals(b).errors ? 1 : 0;
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "blk.h"
 
+uint64_t blk__capacity(const struct virtio *dev)
+{
+	return mmio__read32(dev->device) | (uint64_t)mmio__read32(dev->device + 4) << 32;
+}
+
 bool blk__open(struct blk *blk, unsigned int nth, uint64_t features, uint16_t msix)
 {
 	if (!virtio__find(&blk->dev, VIRTIO_ID_BLOCK, nth))
@@ -9,9 +14,10 @@ bool blk__open(struct blk *blk, unsigned int nth, uint64_t features, uint16_t ms
 		panic("disk %u: features are refused", nth);
 	if (!virtio__setup_queue(&blk->dev, &blk->ring, 0, 0, msix))
 		panic("disk %u: no queue", nth);
+	/* one request at a time, of whatever length */
+	ring__slots(&blk->ring, blk->ring.size);
 	virtio__driver_ok(&blk->dev);
-	blk->capacity = mmio__read32(blk->dev.device) | (uint64_t)mmio__read32(blk->dev.device + 4)
-								<< 32;
+	blk->capacity = blk__capacity(&blk->dev);
 	blk->header = mem__alloc(sizeof(*blk->header), 16);
 	blk->status = mem__alloc(1, 1);
 	return true;
@@ -23,35 +29,40 @@ static bool blk__is_write(uint32_t type)
 	       type == VIRTIO_BLK_T_WRITE_ZEROES;
 }
 
+void blk__submit_chain(struct blk *blk, const struct ring_seg *seg, unsigned int nr)
+{
+	ring__prepare(&blk->ring, 0, seg, nr);
+	ring__add(&blk->ring, 0);
+	ring__publish(&blk->ring);
+}
+
 /* 5.2.6: header, data, status, each its own descriptor. */
 void blk__submit(struct blk *blk, uint32_t type, uint64_t sector, void *buf, uint32_t len)
 {
-	struct vring_desc *d = blk->ring.desc;
+	struct ring_seg seg[3] = {{blk->header, sizeof(*blk->header), 0}};
+	unsigned int nr = 1;
 
 	*blk->header = (struct virtio_blk_outhdr) {.type = type, .sector = sector};
 	*blk->status = BLK_NO_STATUS;
-	d[0] = (struct vring_desc) {(uintptr_t)blk->header, sizeof(*blk->header), VRING_DESC_F_NEXT,
-				    len ? 1 : 2};
-	d[1] = (struct vring_desc) {
-		(uintptr_t)buf, len,
-		VRING_DESC_F_NEXT | (blk__is_write(type) ? 0 : VRING_DESC_F_WRITE), 2};
-	d[2] = (struct vring_desc) {(uintptr_t)blk->status, 1, VRING_DESC_F_WRITE, 0};
-	ring__add(&blk->ring, 0);
-	ring__publish(&blk->ring);
+	if (len)
+		seg[nr++] =
+			(struct ring_seg) {buf, len, blk__is_write(type) ? 0 : VRING_DESC_F_WRITE};
+	seg[nr++] = (struct ring_seg) {blk->status, 1, VRING_DESC_F_WRITE};
+	blk__submit_chain(blk, seg, nr);
 }
 
 int blk__wait(struct blk *blk, uint32_t *used)
 {
 	uint64_t end = time__deadline(2000);
-	struct vring_used_elem elem;
+	struct ring_used back;
 
-	while (!ring__get(&blk->ring, &elem)) {
+	while (!ring__get(&blk->ring, &back)) {
 		if (time__tsc() > end)
 			return BLK_TIMEOUT;
 		cpu__relax();
 	}
 	if (used)
-		*used = elem.len;
+		*used = back.len;
 	return *(volatile uint8_t *)blk->status;
 }
 

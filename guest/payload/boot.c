@@ -133,6 +133,19 @@ static unsigned int digit__value(char c)
 	return 16;
 }
 
+bool cmdline__bool(const char *key, bool otherwise)
+{
+	char buf[8];
+
+	if (!cmdline__get(key, buf, sizeof(buf)))
+		return otherwise;
+	if (!strcmp(buf, "on"))
+		return true;
+	if (strcmp(buf, "off"))
+		panic("%s=%s is neither on nor off", key, buf);
+	return false;
+}
+
 uint64_t cmdline__num(const char *key, uint64_t otherwise)
 {
 	char buf[64];

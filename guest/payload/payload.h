@@ -147,6 +147,7 @@ extern struct boot_info boot_info; /* constant after boot__init(), but heap */
 
 /* key=value words of the command line; the last one counts.  False: not there. */
 bool cmdline__get(const char *key, char *buf, size_t size);
+bool cmdline__bool(const char *key, bool otherwise); /* on or off */
 bool cmdline__is(const char *key, const char *value);
 uint64_t cmdline__num(const char *key, uint64_t otherwise); /* decimal or 0x; K, M, G */
 

@@ -174,7 +174,7 @@ static void blk__check_msix(char *buf)
 	struct msix *msix = &blk.dev.msix;
 	uint64_t before = irq_count[VEC_EDGE];
 
-	if (!blk__open(&blk, 0, FEATURES, VIRTIO_MSI_NO_VECTOR) || !msix->nr)
+	if (!blk__open(&blk, 0, FEATURES | virtio__ring_words(), VIRTIO_MSI_NO_VECTOR) || !msix->nr)
 		return;
 	msix__enable(msix, true);
 	msix__set(msix, 0, VEC_EDGE);
@@ -220,7 +220,7 @@ static void blk__check_intx(char *buf)
 	unsigned int pin;
 	uint64_t before = irq_count[VEC_LEVEL];
 
-	if (!blk__open(&blk, 0, FEATURES, VIRTIO_MSI_NO_VECTOR))
+	if (!blk__open(&blk, 0, FEATURES | virtio__ring_words(), VIRTIO_MSI_NO_VECTOR))
 		return;
 	ring__irq(&blk.ring, true);
 	blk__check_intx_status(&blk, buf);
@@ -248,7 +248,7 @@ int test__blk(void)
 	struct blk blk;
 	char *buf;
 
-	if (!blk__open(&blk, 0, FEATURES, VIRTIO_MSI_NO_VECTOR)) {
+	if (!blk__open(&blk, 0, FEATURES | virtio__ring_words(), VIRTIO_MSI_NO_VECTOR)) {
 		print("payload: no virtio-blk device\n");
 		return EXIT_SKIP;
 	}

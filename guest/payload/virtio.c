@@ -116,6 +116,23 @@ static void virtio__write64(const struct virtio *dev, unsigned int lo, unsigned 
 	mmio__write32(dev->common + hi, (uintptr_t)addr >> 32);
 }
 
+uint64_t virtio__ring_words(void)
+{
+	uint64_t features = 0;
+	char rings[16] = "split";
+
+	cmdline__get("rings", rings, sizeof(rings));
+	if (!strcmp(rings, "packed"))
+		features |= VIRTIO_BIT(VIRTIO_F_RING_PACKED);
+	else if (strcmp(rings, "split"))
+		panic("rings=%s is neither split nor packed", rings);
+	if (cmdline__bool("event_idx", true))
+		features |= VIRTIO_BIT(VIRTIO_RING_F_EVENT_IDX);
+	if (cmdline__bool("indirect", true))
+		features |= VIRTIO_BIT(VIRTIO_RING_F_INDIRECT_DESC);
+	return features;
+}
+
 bool virtio__setup_queue(struct virtio *dev, struct ring *ring, unsigned int index,
 			 unsigned int size, uint16_t msix)
 {
@@ -130,63 +147,22 @@ bool virtio__setup_queue(struct virtio *dev, struct ring *ring, unsigned int ind
 		ring->size = size;
 	ring->index = index;
 	ring->event_idx = virtio__has(dev, VIRTIO_RING_F_EVENT_IDX);
-	ring->desc = mem__alloc(ring->size * sizeof(*ring->desc), PAGE_SIZE);
-	ring->avail = mem__alloc(6 + 2 * ring->size, 64);
-	ring->used = mem__alloc(6 + 8 * ring->size, PAGE_SIZE);
+	ring->ops = virtio__has(dev, VIRTIO_F_RING_PACKED) ? &ring_packed_ops : &ring_split_ops;
+	ring->ops->init(ring);
+	ring__slots(ring, 3);
 	mmio__write16(c + VIRTIO_PCI_COMMON_Q_SIZE, ring->size);
 	mmio__write16(c + VIRTIO_PCI_COMMON_Q_MSIX, msix);
 	if (mmio__read16(c + VIRTIO_PCI_COMMON_Q_MSIX) != msix)
 		return false;
-	virtio__write64(dev, VIRTIO_PCI_COMMON_Q_DESCLO, VIRTIO_PCI_COMMON_Q_DESCHI, ring->desc);
-	virtio__write64(dev, VIRTIO_PCI_COMMON_Q_AVAILLO, VIRTIO_PCI_COMMON_Q_AVAILHI, ring->avail);
-	virtio__write64(dev, VIRTIO_PCI_COMMON_Q_USEDLO, VIRTIO_PCI_COMMON_Q_USEDHI, ring->used);
+	virtio__write64(dev, VIRTIO_PCI_COMMON_Q_DESCLO, VIRTIO_PCI_COMMON_Q_DESCHI,
+			ring->areas[0]);
+	virtio__write64(dev, VIRTIO_PCI_COMMON_Q_AVAILLO, VIRTIO_PCI_COMMON_Q_AVAILHI,
+			ring->areas[1]);
+	virtio__write64(dev, VIRTIO_PCI_COMMON_Q_USEDLO, VIRTIO_PCI_COMMON_Q_USEDHI,
+			ring->areas[2]);
 	ring->notify = dev->notify + (uint64_t)mmio__read16(c + VIRTIO_PCI_COMMON_Q_NOFF) *
 					     dev->notify_multiplier;
 	mmio__write16(c + VIRTIO_PCI_COMMON_Q_ENABLE, 1);
 	ring__irq(ring, msix != VIRTIO_MSI_NO_VECTOR);
 	return mmio__read16(c + VIRTIO_PCI_COMMON_Q_ENABLE) == 1;
-}
-
-/* The two event fields stand behind the rings (2.7.7, 2.7.10). */
-static volatile uint16_t *ring__used_event(struct ring *ring)
-{
-	return &ring->avail->ring[ring->size];
-}
-
-static volatile uint16_t *ring__avail_event(struct ring *ring)
-{
-	return (volatile uint16_t *)&ring->used->ring[ring->size];
-}
-
-void ring__publish(struct ring *ring)
-{
-	uint16_t old = ring->published, new = ring->avail_idx;
-	volatile struct vring_avail *avail = ring->avail;
-	volatile struct vring_used *used = ring->used;
-	bool kick;
-
-	if (old == new)
-		return;
-	wmb();
-	avail->idx = new;
-	ring->published = new;
-	mb();
-	if (ring->event_idx)
-		kick = vring_need_event(*ring__avail_event(ring), new, old);
-	else
-		kick = !(used->flags & VRING_USED_F_NO_NOTIFY);
-	if (!kick)
-		return;
-	ring->kicks++;
-	mmio__write16(ring->notify, ring->index);
-}
-
-/* With EVENT_IDX "none" is the event farthest off. */
-void ring__irq(struct ring *ring, bool on)
-{
-	volatile struct vring_avail *avail = ring->avail;
-
-	avail->flags = on || ring->event_idx ? 0 : VRING_AVAIL_F_NO_INTERRUPT;
-	*ring__used_event(ring) = on ? ring->used_idx : ring->used_idx - 1;
-	mb();
 }

@@ -5,9 +5,9 @@
 #include <linux/virtio_config.h>
 #include <linux/virtio_ids.h>
 #include <linux/virtio_pci.h>
-#include <linux/virtio_ring.h>
 
 #include "pci.h"
+#include "ring.h"
 
 /* A modern virtio device on PCI (virtio 1.2, 4.1): where its structures answer. */
 struct virtio {
@@ -47,53 +47,17 @@ static inline bool virtio__has(const struct virtio *dev, unsigned int bit)
 }
 
 /*
- * Driver side of a split ring (2.7).  Descriptors are handed out as slots by
- * the caller: request i of a queue owns its own descriptors and nothing has to
- * be allocated.
+ * The ring features that the command line asks for, from all that there are:
+ * rings=split|packed, event_idx=on|off, indirect=on|off.
  */
-struct ring {
-	unsigned int size;
-	struct vring_desc *desc;
-	struct vring_avail *avail;
-	struct vring_used *used;
-	uint64_t notify; /* address of this queue's kick */
-	uint16_t index;
-	uint16_t avail_idx; /* free running, what ring__publish() shows */
-	uint16_t published;
-	uint16_t used_idx; /* free running, first used entry not seen */
-	bool event_idx;
-	uint64_t kicks;
-};
+uint64_t virtio__ring_words(void);
 
 /*
  * Queue @index with @size entries (0: as many as the device has) in fresh
- * memory, enabled; MSI-X vector number @msix or VIRTIO_MSI_NO_VECTOR.
- * False: no such queue, or it does not take the vector.
+ * memory, split or packed as negotiated, enabled; MSI-X vector number @msix or
+ * VIRTIO_MSI_NO_VECTOR.  False: no such queue, or it does not take size or vector.
  */
 bool virtio__setup_queue(struct virtio *dev, struct ring *ring, unsigned int index,
 			 unsigned int size, uint16_t msix);
-
-static inline void ring__add(struct ring *ring, uint16_t head)
-{
-	ring->avail->ring[ring->avail_idx++ & (ring->size - 1)] = head;
-}
-
-/* Show what was added and kick where the device asks for it (2.7.13). */
-void ring__publish(struct ring *ring);
-
-/* Next used entry.  False: none yet. */
-static inline bool ring__get(struct ring *ring, struct vring_used_elem *elem)
-{
-	volatile struct vring_used *used = ring->used;
-
-	if (used->idx == ring->used_idx)
-		return false;
-	rmb();
-	*elem = ring->used->ring[ring->used_idx++ & (ring->size - 1)];
-	return true;
-}
-
-/* Wish for interrupts: for the next used entry, or none. */
-void ring__irq(struct ring *ring, bool on);
 
 #endif
