@@ -7,9 +7,9 @@
  * are read from the ring that the kernel maps into the process, without a
  * system call.
  *
- * A flush is an asynchronous fdatasync (kernels since 4.18).  Where io_submit
- * refuses that, and for requests whose offset or length O_DIRECT does not take,
- * there is the disk's worker pool.
+ * A flush is an asynchronous fdatasync (kernels since 4.18), a durable write one
+ * with RWF_DSYNC (since 4.13).  Where io_submit refuses that, and for requests
+ * whose offset or length O_DIRECT does not take, there is the disk's worker pool.
  */
 #include <errno.h>
 #include <libaio.h>
@@ -43,6 +43,7 @@ struct aio_queue {
 	unsigned int in_kernel;
 	bool starved; /* staged requests wait for room in the kernel */
 	bool again; /* staged requests are to go out from within reap */
+	bool no_dsync; /* this kernel refused a durable write */
 	unsigned int nr_staged;
 	struct iocb *staged[]; /* depth entries */
 };
@@ -170,6 +171,11 @@ static void to_pool(struct disk_queue *q, struct disk_req *req)
 	disk_pool__stage(q, req);
 }
 
+static bool is_durable_write(const struct disk_req *req)
+{
+	return req->op == DISK_WRITE && req->durable;
+}
+
 /* Stage a request, or what is left of it. */
 static void aio__queue(struct disk_queue *q, struct disk_req *req)
 {
@@ -179,7 +185,7 @@ static void aio__queue(struct disk_queue *q, struct disk_req *req)
 
 	if (req->op == DISK_FLUSH) {
 		io_prep_fdsync(&ar->cb, q->disk->fd);
-	} else if (!disk_req__position_ok(q->disk, req)) {
+	} else if (!disk_req__position_ok(q->disk, req) || (a->no_dsync && is_durable_write(req))) {
 		to_pool(q, req);
 		return;
 	} else if (!req->bounce && disk_req__buffers_ok(q->disk, req)) {
@@ -192,6 +198,8 @@ static void aio__queue(struct disk_queue *q, struct disk_req *req)
 		return;
 	}
 	ar->cb.data = req;
+	if (is_durable_write(req))
+		ar->cb.aio_rw_flags = RWF_DSYNC;
 	io_set_eventfd(&ar->cb, q->wakefd);
 	a->staged[a->nr_staged++] = &ar->cb;
 }
@@ -210,10 +218,14 @@ static void refuse_first(struct disk_queue *q, int rc)
 	struct disk_req *req = a->staged[0]->data;
 
 	unstage(a, 1);
-	if (req->op == DISK_FLUSH && rc == -EINVAL)
+	if (req->op == DISK_FLUSH && rc == -EINVAL) {
 		to_pool(q, req); /* no asynchronous flush here */
-	else
+	} else if (is_durable_write(req) && (rc == -EINVAL || rc == -EOPNOTSUPP)) {
+		a->no_dsync = true;
+		to_pool(q, req);
+	} else {
 		disk_queue__finish(q, req, rc);
+	}
 }
 
 /*

@@ -73,13 +73,22 @@ static int without_engine(const struct disk_queue *q, const struct disk_req *req
 
 	if (q->in_flight > q->depth)
 		return -EBUSY;
-	if (req->op == DISK_FLUSH)
-		return disk->read_only ? 0 : 1; /* nothing was ever written */
+	if (req->op == DISK_FLUSH) /* ro: nothing was ever written */
+		return disk->read_only || disk->cache == DISK_CACHE_UNSAFE ? 0 : 1;
 	if (req->op == DISK_WRITE && disk->read_only)
 		return -EROFS;
 	if (req->len > disk->size || req->offset > disk->size - req->len)
 		return -EINVAL;
 	return req->len ? 1 : 0;
+}
+
+/* What the mode of the disk makes of the caller's wish. */
+static bool is_durable(const struct disk *disk, const struct disk_req *req)
+{
+	if (disk->cache == DISK_CACHE_UNSAFE ||
+	    (req->op != DISK_WRITE && req->op != DISK_WRITE_ZEROES))
+		return false;
+	return req->durable || disk->cache == DISK_CACHE_WRITETHROUGH;
 }
 
 void disk_queue__queue(struct disk_queue *q, struct disk_req *req)
@@ -90,6 +99,7 @@ void disk_queue__queue(struct disk_queue *q, struct disk_req *req)
 	req->bounce = NULL;
 	req->next = NULL;
 	req->queue = q;
+	req->durable = is_durable(q->disk, req);
 	q->in_flight++;
 	res = without_engine(q, req);
 	if (res <= 0)

@@ -63,13 +63,24 @@ static ssize_t read_at(int fd, void *buf, size_t len, uint64_t pos)
 	return n < 0 ? -errno : n;
 }
 
-static ssize_t write_at(int fd, const struct iovec *iov, unsigned int nr, uint64_t pos, int flags)
+static ssize_t write_at(int fd, const struct iovec *iov, unsigned int nr, uint64_t pos,
+			bool durable)
 {
+	bool flush = false;
 	ssize_t n;
 
 	do {
-		n = flags ? pwritev2(fd, iov, nr, pos, flags) : pwritev(fd, iov, nr, pos);
+		n = durable && !flush ? pwritev2(fd, iov, nr, pos, RWF_DSYNC)
+				      : pwritev(fd, iov, nr, pos);
+		/* a kernel or file system without the flag: write, then flush */
+		if (n < 0 && durable && !flush &&
+		    (errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS)) {
+			flush = true;
+			errno = EINTR;
+		}
 	} while (n < 0 && errno == EINTR);
+	if (n > 0 && flush && fdatasync(fd))
+		return -errno;
 	return n < 0 ? -errno : n;
 }
 
@@ -133,7 +144,7 @@ static ssize_t write_partial(struct disk_pool *pool, struct disk_req *req, struc
 			return -EIO;
 		iov.iov_len = w->len;
 		disk_req__copy_from_guest(req, buf, w->len);
-		return write_at(pool->eof_fd, &iov, 1, w->start + w->skip, RWF_DSYNC);
+		return write_at(pool->eof_fd, &iov, 1, w->start + w->skip, true);
 	}
 	if (w->start + w->span > eof_block) { /* up to there; the next window is the rest */
 		w->span = eof_block - w->start;
@@ -145,7 +156,7 @@ static ssize_t write_partial(struct disk_pool *pool, struct disk_req *req, struc
 		return rc;
 	disk_req__copy_from_guest(req, buf + w->skip, w->len);
 	iov.iov_len = w->span;
-	return ours(w, write_at(disk->fd, &iov, 1, w->start, 0));
+	return ours(w, write_at(disk->fd, &iov, 1, w->start, req->durable));
 }
 
 static ssize_t write_window(struct disk_pool *pool, struct disk_req *req)
@@ -156,7 +167,7 @@ static ssize_t write_window(struct disk_pool *pool, struct disk_req *req)
 
 	if (w.len == w.span) { /* only the memory is not aligned */
 		disk_req__copy_from_guest(req, req->bounce, w.len);
-		n = write_at(pool->disk->fd, &iov, 1, w.start, 0);
+		n = write_at(pool->disk->fd, &iov, 1, w.start, req->durable);
 	} else {
 		pthread_mutex_lock(&pool->rmw);
 		n = write_partial(pool, req, &w);
@@ -176,7 +187,7 @@ static ssize_t plain(struct disk_pool *pool, struct disk_req *req)
 	ssize_t n;
 
 	if (req->op == DISK_WRITE) {
-		n = write_at(pool->disk->fd, iov, nr, pos, 0);
+		n = write_at(pool->disk->fd, iov, nr, pos, req->durable);
 	} else {
 		do {
 			n = preadv(pool->disk->fd, iov, nr, pos);

@@ -2,21 +2,52 @@
 /* virtio-blk: features, configuration space, set-up (virtio 1.2, 5.2.3 to 5.2.5). */
 #include <endian.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "blk.h"
 
 static void config_read(struct virtio_dev *dev, unsigned int off, void *buf, unsigned int len)
 {
-	const struct virtio_blk *blk = dev->priv;
+	struct virtio_blk *blk = dev->priv;
+	struct virtio_blk_config config = blk->config;
 
-	memcpy(buf, (const char *)&blk->config + off, len);
+	config.wce = atomic_load(&blk->writeback);
+	memcpy(buf, (const char *)&config + off, len);
+}
+
+/* One field can be written; in force for the requests that are read after it. */
+static void config_write(struct virtio_dev *dev, unsigned int off, const void *buf,
+			 unsigned int len)
+{
+	const unsigned int wce = offsetof(struct virtio_blk_config, wce);
+	struct virtio_blk *blk = dev->priv;
+
+	if (!virtio_dev__has(dev, VIRTIO_BLK_F_CONFIG_WCE) || off > wce || wce - off >= len)
+		return;
+	atomic_store(&blk->writeback, ((const uint8_t *)buf)[wce - off] != 0);
+}
+
+/* 5.2.5.2, 5.2.6.2; see virtio_blk.h. */
+static void features_set(struct virtio_dev *dev)
+{
+	bool flush = virtio_dev__has(dev, VIRTIO_BLK_F_FLUSH);
+	struct virtio_blk *blk = dev->priv;
+
+	if (!atomic_load(&dev->features)) /* reset */
+		atomic_store(&blk->writeback, blk->config.wce);
+	else if (virtio_dev__has(dev, VIRTIO_BLK_F_CONFIG_WCE))
+		atomic_store(&blk->writeback, flush && blk->config.wce);
+	else
+		atomic_store(&blk->writeback, flush);
 }
 
 static const struct virtio_dev_ops blk_ops = {
 	.id = VIRTIO_ID_BLOCK,
 	.name = "blk",
 	.config_read = config_read,
+	.config_write = config_write,
+	.features_set = features_set,
 	.queue_run = virtio_blk_queue__run,
 };
 
@@ -30,6 +61,8 @@ static uint64_t offered_features(const struct virtio_blk_params *params)
 		features |= 1ULL << VIRTIO_BLK_F_MQ;
 	if (params->disk->read_only)
 		features |= 1ULL << VIRTIO_BLK_F_RO;
+	else
+		features |= 1ULL << VIRTIO_BLK_F_CONFIG_WCE;
 	return features;
 }
 
@@ -52,6 +85,7 @@ static void fill_config(struct virtio_blk_config *config, const struct virtio_bl
 	config->alignment_offset = 0;
 	config->min_io_size = htole16(per_physical > UINT16_MAX ? UINT16_MAX : per_physical);
 	config->opt_io_size = htole32(geo->opt_io / geo->logical_block);
+	config->wce = params->disk->cache != DISK_CACHE_WRITETHROUGH;
 	config->num_queues = htole16(params->nr_queues);
 }
 
@@ -88,6 +122,7 @@ int virtio_blk__init(struct virtio_blk *blk, const struct virtio_blk_params *par
 	if (params->serial)
 		memcpy(blk->serial, params->serial, strlen(params->serial));
 	fill_config(&blk->config, params);
+	atomic_init(&blk->writeback, blk->config.wce);
 
 	blk->dev.ops = &blk_ops;
 	blk->dev.priv = blk;

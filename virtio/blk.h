@@ -33,7 +33,6 @@ struct virtio_blk_queue {
 	void *area; /* one mapping for reqs, iov and free */
 	size_t area_size;
 	bool staged; /* something was queued since the last submit */
-	bool write_through; /* constant while the queue runs */
 };
 
 /*
@@ -53,9 +52,6 @@ int virtio_blk_req__parse(struct virtio_blk_req *req, const struct virtio_blk *b
  * where the data does not reach up to it.
  */
 uint32_t virtio_blk_req__finish(struct virtio_blk_req *req, uint8_t status);
-
-/* Set req->disk up as a flush, after whatever it was before. */
-void virtio_blk_req__make_flush(struct virtio_blk_req *req);
 
 /* Main thread.  0 or -errno with a message. */
 int virtio_blk_queue__init(struct virtio_queue *queue, struct disk *disk, struct lk_err *err);

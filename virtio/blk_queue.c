@@ -150,40 +150,26 @@ static int drain(struct virtio_queue *queue)
 	return ret < 0 ? ret : 0;
 }
 
-/*
- * A driver that did not accept VIRTIO_BLK_F_FLUSH has no way to ask for
- * durability, so a write is complete once it is durable (5.2.6.2).
- */
 static void reaped(struct virtio_queue *queue, struct virtio_blk_req *req)
 {
-	struct virtio_blk_queue *bq = queue->priv;
-
-	if (req->disk.res == 0 && req->disk.op == DISK_WRITE && bq->write_through) {
-		virtio_blk_req__make_flush(req);
-		stage(bq, req);
-		return;
-	}
 	complete(queue, req, req->disk.res ? VIRTIO_BLK_S_IOERR : VIRTIO_BLK_S_OK);
 }
 
 /*
  * One submit for all that is staged, one used index update and at most one
- * interrupt for all that is finished.  Goes round again only for flushes that
- * follow writes: each request causes one at most.
+ * interrupt for all that is finished.
  */
 static void advance(struct virtio_queue *queue)
 {
 	struct virtio_blk_queue *bq = queue->priv;
 	struct disk_req *disk_req;
 
-	do {
-		if (bq->staged) {
-			bq->staged = false;
-			disk_queue__submit(&bq->engine);
-		}
-		while ((disk_req = disk_queue__reap(&bq->engine)) != NULL)
-			reaped(queue, (struct virtio_blk_req *)disk_req);
-	} while (bq->staged);
+	if (bq->staged) {
+		bq->staged = false;
+		disk_queue__submit(&bq->engine);
+	}
+	while ((disk_req = disk_queue__reap(&bq->engine)) != NULL)
+		reaped(queue, (struct virtio_blk_req *)disk_req);
 
 	virtio_queue__publish(queue);
 }
@@ -204,12 +190,6 @@ static void wind_down(struct virtio_queue *queue)
 
 void virtio_blk_queue__run(struct virtio_queue *queue)
 {
-	const struct virtio_blk *blk = queue->dev->priv;
-	struct virtio_blk_queue *bq = queue->priv;
-
-	bq->write_through =
-		!blk->disk->read_only && !virtio_dev__has(queue->dev, VIRTIO_BLK_F_FLUSH);
-
 	while (virtio_queue__running(queue)) {
 		int ret;
 

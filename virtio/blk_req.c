@@ -91,15 +91,24 @@ static void disk_req__set(struct disk_req *disk, enum disk_op op, uint64_t offse
 	disk->len = data->len;
 	disk->iov = data->iov;
 	disk->nr_iov = data->nr;
+	disk->durable = false;
+	disk->unmap = false;
 	disk->res = 0;
 	disk->done = 0;
 	disk->bounce = NULL;
 	disk->next = NULL;
 }
 
-static int parse_transfer(struct virtio_blk_req *req, const struct disk *disk, enum disk_op op,
+/* One look for each request: the driver may change it at any time (5.2.6.2). */
+static bool is_write_through(const struct virtio_blk *blk)
+{
+	return !atomic_load_explicit(&blk->writeback, memory_order_relaxed);
+}
+
+static int parse_transfer(struct virtio_blk_req *req, const struct virtio_blk *blk, enum disk_op op,
 			  uint64_t sector, const struct segs *data)
 {
+	const struct disk *disk = blk->disk;
 	uint64_t block = disk->geo.logical_block;
 	uint64_t capacity = disk->size / DISK_SECTOR;
 
@@ -118,14 +127,17 @@ static int parse_transfer(struct virtio_blk_req *req, const struct disk *disk, e
 	if (op == DISK_READ)
 		req->written = data->len;
 	disk_req__set(&req->disk, op, sector * DISK_SECTOR, data);
+	req->disk.durable = op == DISK_WRITE && is_write_through(blk);
 	return BLK_REQ_IO;
 }
 
 static int parse_flush(struct virtio_blk_req *req, const struct disk *disk)
 {
+	static const struct segs none;
+
 	if (disk->read_only)
 		return VIRTIO_BLK_S_OK;
-	virtio_blk_req__make_flush(req);
+	disk_req__set(&req->disk, DISK_FLUSH, 0, &none);
 	return BLK_REQ_IO;
 }
 
@@ -154,12 +166,12 @@ int virtio_blk_req__parse(struct virtio_blk_req *req, const struct virtio_blk *b
 	case VIRTIO_BLK_T_IN:
 		if (out.len)
 			return VIRTIO_BLK_S_IOERR;
-		return parse_transfer(req, blk->disk, DISK_READ, le64toh(hdr.sector), &in);
+		return parse_transfer(req, blk, DISK_READ, le64toh(hdr.sector), &in);
 	case VIRTIO_BLK_T_OUT:
 		/* also where the driver did not accept VIRTIO_BLK_F_RO (5.2.6.2) */
 		if (in.len || blk->disk->read_only)
 			return VIRTIO_BLK_S_IOERR;
-		return parse_transfer(req, blk->disk, DISK_WRITE, le64toh(hdr.sector), &out);
+		return parse_transfer(req, blk, DISK_WRITE, le64toh(hdr.sector), &out);
 	case VIRTIO_BLK_T_FLUSH:
 		return parse_flush(req, blk->disk);
 	case VIRTIO_BLK_T_GET_ID:
@@ -177,11 +189,4 @@ uint32_t virtio_blk_req__finish(struct virtio_blk_req *req, uint8_t status)
 		return 0;
 	*last = status;
 	return status == VIRTIO_BLK_S_OK ? req->written + 1 : 1;
-}
-
-void virtio_blk_req__make_flush(struct virtio_blk_req *req)
-{
-	static const struct segs none;
-
-	disk_req__set(&req->disk, DISK_FLUSH, 0, &none);
 }

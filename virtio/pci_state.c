@@ -28,7 +28,7 @@ void vp_registers__init(struct virtio_pci *vp)
 	vp->device_feature_select = vp->driver_feature_select = 0;
 	vp->driver_features = 0;
 	vp->queue_select = 0;
-	atomic_store(&dev->features, 0);
+	virtio_dev__set_features(dev, 0);
 	atomic_store(&vp->msix_config, VIRTIO_MSI_NO_VECTOR);
 	vp_isr__clear(vp);
 	vp->resetting = false;
@@ -127,7 +127,7 @@ void vp_status__write(struct virtio_pci *vp, uint8_t val)
 	if (!((old | add) & VIRTIO_CONFIG_S_FEATURES_OK))
 		add &= ~VIRTIO_CONFIG_S_DRIVER_OK; /* 3.1.1: negotiation was not finished */
 	if (add & VIRTIO_CONFIG_S_FEATURES_OK)
-		atomic_store(&vp->dev->features, vp->driver_features);
+		virtio_dev__set_features(vp->dev, vp->driver_features);
 	/* not a store: an I/O thread may be setting NEEDS_RESET */
 	atomic_fetch_or(&vp->status, add);
 	if (add & VIRTIO_CONFIG_S_DRIVER_OK)

@@ -30,6 +30,11 @@ struct virtio_dev_ops {
 	void (*config_write)(struct virtio_dev *dev, unsigned int off, const void *buf,
 			     unsigned int len);
 	/*
+	 * dev->features has changed: negotiated, or 0 after a reset.  Under the
+	 * transport's lock, no queue is running.  May be NULL.
+	 */
+	void (*features_set)(struct virtio_dev *dev);
+	/*
 	 * I/O thread of the queue: serve queue->ring until
 	 * virtio_queue__running() says no, then finish every request in flight
 	 * and return.  A broken ring: virtio_dev__fail(), then wait likewise.
@@ -159,6 +164,14 @@ static inline bool virtio_dev__has(const struct virtio_dev *dev, unsigned int bi
 
 /* I/O thread: publish what was pushed and send at most one interrupt for it. */
 void virtio_queue__publish(struct virtio_queue *queue);
+
+/* Transport: what the driver took, or 0 at reset. */
+static inline void virtio_dev__set_features(struct virtio_dev *dev, uint64_t features)
+{
+	atomic_store(&dev->features, features);
+	if (dev->ops->features_set)
+		dev->ops->features_set(dev);
+}
 
 static inline void virtio_dev__fail(struct virtio_dev *dev)
 {

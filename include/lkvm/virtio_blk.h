@@ -12,15 +12,27 @@
 
 /*
  * virtio-blk (virtio 1.2, 5.2).  Features by disk: SEG_MAX, BLK_SIZE,
- * TOPOLOGY, FLUSH, MQ (more than one queue), RO.  The request array, one
- * request a descriptor head, and the engine context are per queue.  A driver
- * that accepts neither FLUSH nor CONFIG_WCE gets write-through: each write is
- * durable before it completes (5.2.6.2).
+ * TOPOLOGY, FLUSH, CONFIG_WCE (disks that can be written), MQ (more than one
+ * queue), RO.  The request array, one request a descriptor head, and the engine
+ * context are per queue.
+ *
+ * The cache as the driver sees it (5.2.5.2, 5.2.6.2), by what it accepted:
+ *
+ *	neither FLUSH nor CONFIG_WCE  write-through: a write is complete when durable
+ *	FLUSH alone                   write-back
+ *	CONFIG_WCE without FLUSH      write-through, until it writes the field
+ *	both                          write-through with DISK_CACHE_WRITETHROUGH,
+ *	                              write-back otherwise, until it writes the field
+ *
+ * A driver that chooses write-back on a DISK_CACHE_WRITETHROUGH disk reads back
+ * what it wrote, and its writes are durable all the same: that is the host's
+ * promise.  With DISK_CACHE_UNSAFE nothing is durable, whatever it chooses.
  */
 struct virtio_blk {
 	struct virtio_dev dev;
 	struct disk *disk; /* the caller's; outlives the device */
-	struct virtio_blk_config config; /* little endian, constant */
+	struct virtio_blk_config config; /* little endian, constant; wce: as at reset */
+	atomic_bool writeback; /* written under the transport's lock, read by the I/O threads */
 	char serial[VIRTIO_BLK_ID_BYTES]; /* NUL padded, not terminated at 20 */
 };
 

@@ -31,7 +31,7 @@ struct blk_rig {
 	char image[RIG_DISK];
 	struct disk_req *staged[RIG_MAX], *running[RIG_MAX];
 	unsigned int nr_staged, nr_running;
-	unsigned int submits, flushes;
+	unsigned int submits, flushes, durables;
 	bool shuffle; /* complete in any order, and some later */
 	unsigned int hold; /* calls of reap that find nothing yet */
 	uint64_t fail_offset; /* the request there ends with -EIO */
@@ -121,6 +121,7 @@ static inline int fake_transfer(struct blk_rig *r, struct disk_req *req)
 		r->flushes++;
 		return 0;
 	}
+	r->durables += req->durable;
 	if (req->offset == r->fail_offset)
 		return -EIO;
 	for (i = 0; i < req->nr_iov; i++) {
@@ -199,7 +200,7 @@ static inline struct blk_rig *rig__new(uint16_t size, uint32_t block, bool read_
 		abort();
 	r->blk.dev.transport = &rig_transport;
 	r->blk.dev.transport_data = r;
-	atomic_store(&r->blk.dev.features, r->blk.dev.offered);
+	virtio_dev__set_features(&r->blk.dev, r->blk.dev.offered);
 	r->q = &r->blk.dev.queues[0];
 	atomic_store(&r->q->vector, 0);
 	if (virtq__init(&r->q->ring, &r->d.mem, &r->d.layout))

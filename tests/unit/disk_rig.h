@@ -93,14 +93,17 @@ static inline uint64_t rig__file_size(struct rig *rig)
 	return st.st_size;
 }
 
-static inline int rig__open_as(struct rig *rig, bool direct, bool read_only)
+static inline int rig__open_mode(struct rig *rig, enum disk_cache cache, bool read_only)
 {
-	struct disk_params params = {.path = rig->path,
-				     .cache = direct ? DISK_CACHE_NONE : DISK_CACHE_WRITEBACK,
-				     .read_only = read_only};
+	struct disk_params params = {.path = rig->path, .cache = cache, .read_only = read_only};
 
 	rig->err.msg[0] = '\0';
 	return disk__open(&rig->disk, &params, &rig->err);
+}
+
+static inline int rig__open_as(struct rig *rig, bool direct, bool read_only)
+{
+	return rig__open_mode(rig, direct ? DISK_CACHE_NONE : DISK_CACHE_WRITEBACK, read_only);
 }
 
 static inline void rig__add_queue(struct rig *rig, unsigned int depth)

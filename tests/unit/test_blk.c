@@ -264,8 +264,10 @@ static void test_read_only(void **state)
 
 	(void)state;
 	assert_true(r->blk.dev.offered & (1ULL << VIRTIO_BLK_F_RO));
+	assert_true(r->blk.dev.offered & (1ULL << VIRTIO_BLK_F_FLUSH));
+	assert_false(r->blk.dev.offered & (1ULL << VIRTIO_BLK_F_CONFIG_WCE)); /* of no use */
 	/* the driver did not accept the bit, nor FLUSH */
-	atomic_store(&r->blk.dev.features, 0);
+	virtio_dev__set_features(&r->blk.dev, 1ULL << VIRTIO_F_VERSION_1);
 	RUN_TABLE(r, t);
 }
 
@@ -348,7 +350,8 @@ static void test_config(void **state)
 	assert_int_equal(r->blk.dev.ops->id, 2);
 	assert_int_equal(r->blk.dev.offered,
 			 1 << VIRTIO_BLK_F_SEG_MAX | 1 << VIRTIO_BLK_F_BLK_SIZE |
-				 1 << VIRTIO_BLK_F_TOPOLOGY | 1 << VIRTIO_BLK_F_FLUSH);
+				 1 << VIRTIO_BLK_F_TOPOLOGY | 1 << VIRTIO_BLK_F_FLUSH |
+				 1 << VIRTIO_BLK_F_CONFIG_WCE);
 	rig__free(r);
 }
 

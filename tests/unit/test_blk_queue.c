@@ -206,35 +206,6 @@ static void test_more_entries_than_heads(void **state)
 	rig__free(r);
 }
 
-/* 5.2.6.2: a driver without FLUSH gets its writes back when they are durable. */
-static void test_write_through(void **state)
-{
-	struct blk_rig *r = rig__new(SIZE, 512, false);
-	unsigned int accepted, i;
-
-	(void)state;
-	r->fail_offset = 3 * 512;
-	for (accepted = 0; accepted < 2; accepted++) {
-		atomic_store(&r->blk.dev.features, (uint64_t)accepted << VIRTIO_BLK_F_FLUSH);
-		r->flushes = 0;
-		for (i = 0; i < 8; i++)
-			rig__request(r, 3 * i, i % 2 ? VIRTIO_BLK_T_OUT : VIRTIO_BLK_T_IN, i, 0);
-		/* a write has data in front of the status: its segment is 512 bytes */
-		for (i = 1; i < 8; i += 2)
-			r->d.desc[3 * i + 1].len = 512;
-		vqd__publish(&r->d);
-		rig__run(r, 8);
-		assert_int_equal(collect(r), 8);
-		/* four writes, one of which failed and needs none */
-		assert_int_equal(r->flushes, accepted ? 0 : 3);
-		for (i = 0; i < 8; i++)
-			assert_int_equal(*rig__status(r, 3 * i),
-					 i == 3 ? VIRTIO_BLK_S_IOERR : VIRTIO_BLK_S_OK);
-	}
-	check_sums(r, 16, 2);
-	rig__free(r);
-}
-
 /* ---- driver and I/O thread side by side ---- */
 
 static struct blk_rig *threaded_rig(bool event_idx)
@@ -383,7 +354,6 @@ int main(void)
 		cmocka_unit_test(test_stop_in_flight),
 		cmocka_unit_test(test_broken_behind_good),
 		cmocka_unit_test(test_more_entries_than_heads),
-		cmocka_unit_test(test_write_through),
 		cmocka_unit_test(test_stress_event_idx),
 		cmocka_unit_test(test_stress_flags),
 		cmocka_unit_test(test_broken_then_reset),
