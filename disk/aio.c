@@ -73,22 +73,35 @@ static unsigned long read_limit(const char *path)
 	return n;
 }
 
-static int setup_error(const struct disk_queue *q, int rc, struct lk_err *err)
+static int setup_error(unsigned int depth, int rc, struct lk_err *err)
 {
 	unsigned long max, used;
 
 	if (rc != -EAGAIN)
-		return lk_err__set(err, rc,
-				   "disk '%s': no asynchronous I/O here (io_setup: %s); "
-				   "leave out 'direct'",
-				   q->disk->path, strerror(-rc));
+		return lk_err__set(
+			err, rc,
+			"no asynchronous I/O here (io_setup: %s): not in this kernel, or "
+			"refused by a seccomp filter",
+			strerror(-rc));
 	max = read_limit("/proc/sys/fs/aio-max-nr");
 	used = read_limit("/proc/sys/fs/aio-nr");
 	return lk_err__set(err, rc,
-			   "disk '%s': a queue wants %u asynchronous requests, fs.aio-max-nr is "
-			   "%lu and %lu are taken; raise it (sysctl fs.aio-max-nr=%lu), ask for "
-			   "fewer queues, or leave out 'direct'",
-			   q->disk->path, q->depth, max, used, used + q->depth + max);
+			   "a queue wants %u asynchronous requests, fs.aio-max-nr is %lu and %lu "
+			   "are taken; raise it (sysctl fs.aio-max-nr=%lu) or ask for fewer or "
+			   "shorter queues",
+			   depth, max, used, used + depth + max);
+}
+
+static int aio__probe(struct disk *disk, struct lk_err *err)
+{
+	io_context_t ctx = NULL;
+	int rc = io_setup(1, &ctx);
+
+	(void)disk;
+	if (rc)
+		return setup_error(1, rc, err);
+	io_destroy(ctx);
+	return 0;
 }
 
 static int aio__init(struct disk_queue *q, struct lk_err *err)
@@ -98,11 +111,11 @@ static int aio__init(struct disk_queue *q, struct lk_err *err)
 	int rc;
 
 	if (!a)
-		return lk_err__set(err, -ENOMEM, "disk '%s': out of memory", q->disk->path);
+		return lk_err__set(err, -ENOMEM, "out of memory");
 	rc = io_setup(q->depth, &a->ctx);
 	if (rc) {
 		free(a);
-		return setup_error(q, rc, err);
+		return setup_error(q->depth, rc, err);
 	}
 	ring = (struct aio_ring *)a->ctx;
 	if (ring->magic == AIO_RING_MAGIC && !ring->incompat_features &&
@@ -352,6 +365,7 @@ static struct disk_req *aio__reap(struct disk_queue *q)
 
 const struct disk_engine_ops disk_aio_ops = {
 	.name = "aio",
+	.probe = aio__probe,
 	.disk_init = disk_pool__init,
 	.disk_fini = disk_pool__fini,
 	.init = aio__init,

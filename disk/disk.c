@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Opening and closing an image, and the choice of its engine.
- *
- * direct, file or block device: aio.  The kernel queues O_DIRECT requests and
- * io_submit returns, so one call can start a whole ring of them.  (It can still
- * wait for a moment where a file system has to find room first, as in a write
- * into a hole: an image that is written to fast is best allocated in full.)
- *
- * buffered, file or block device: threads.  io_submit on the page cache is
- * synchronous: a read that misses, or a write that meets the dirty limit, would
- * hold up the I/O thread and all requests behind it.
+ * Opening and closing an image.
  *
  *   disk.c      this                      queue.c    what is common to engines
- *   geometry.c  sizes and alignment       aio.c      engine: io_submit
- *   pool.c      worker threads            threads.c  engine: all to the workers
+ *   choose.c    which engine              aio.c      engine: io_submit
+ *   geometry.c  sizes and alignment       threads.c  engine: all to the workers
+ *   pool.c      worker threads            null.c     engine: no storage
  *   sync.c      what a worker does with a request
  */
 #include <errno.h>
@@ -117,22 +109,6 @@ static int open_image(struct disk *disk, const struct disk_params *params, struc
 	return check_kind(params->path, st, err);
 }
 
-static void choose_engine(struct disk *disk)
-{
-	const char *why;
-
-	if (disk->direct) {
-		disk->engine = &disk_aio_ops;
-		why = "direct, so io_submit does not wait";
-	} else {
-		disk->engine = &disk_threads_ops;
-		why = "buffered, where io_submit would wait";
-	}
-	snprintf(disk->note, sizeof(disk->note),
-		 "engine %s: %s; alignment %u in memory, %u on disk", disk->engine->name, why,
-		 disk->geo.mem_align, disk->geo.offset_align);
-}
-
 static int open_all(struct disk *disk, const struct disk_params *params, struct lk_err *err)
 {
 	struct stat st;
@@ -141,13 +117,17 @@ static int open_all(struct disk *disk, const struct disk_params *params, struct 
 	disk->path = strdup(params->path);
 	if (!disk->path)
 		return lk_err__set(err, -ENOMEM, "disk '%s': out of memory", params->path);
-	rc = open_image(disk, params, &st, err);
+	if (params->engine == DISK_ENGINE_NULL) {
+		rc = disk_null__open(disk, params, err);
+	} else {
+		rc = open_image(disk, params, &st, err);
+		if (!rc)
+			rc = disk_geometry__read(disk, &st, err);
+	}
+	if (!rc)
+		rc = disk_choose__engine(disk, params->engine, err);
 	if (rc)
 		return rc;
-	rc = disk_geometry__read(disk, &st, err);
-	if (rc)
-		return rc;
-	choose_engine(disk);
 	return disk->engine->disk_init ? disk->engine->disk_init(disk, err) : 0;
 }
 

@@ -13,6 +13,15 @@
 
 extern const struct disk_engine_ops disk_aio_ops;
 extern const struct disk_engine_ops disk_threads_ops;
+extern const struct disk_engine_ops disk_null_ops;
+
+/* null.c: what disk__open() does where there is nothing to open; ->path is set.  0 or -EINVAL. */
+int disk_null__open(struct disk *disk, const struct disk_params *params, struct lk_err *err);
+
+/* choose.c: fill in ->engine and ->note; the disk is open and its geometry known.  0 or -errno. */
+int disk_choose__engine(struct disk *disk, enum disk_engine_kind kind, struct lk_err *err);
+/* Initialise the engine's part of a queue, with auto of the next engine where a limit is met. */
+int disk_choose__queue(struct disk_queue *q, struct lk_err *err);
 
 /* geometry.c: size, tail and geo of a freshly opened disk; fd, direct, is_device are set. */
 int disk_geometry__read(struct disk *disk, const struct stat *st, struct lk_err *err);
@@ -22,6 +31,8 @@ int disk_geometry__read(struct disk *disk, const struct stat *st, struct lk_err 
 /* The request is over: the next reap hands it out. */
 void disk_queue__finish(struct disk_queue *q, struct disk_req *req, int res);
 struct disk_req *disk_queue__pop_ready(struct disk_queue *q);
+/* disk_queue__wait() in wakefd itself: for engines that have nothing better. */
+uint64_t disk_queue__sleep(struct disk_queue *q, int64_t timeout);
 
 /* A guest decides how long a request is, so an aligned copy is made in pieces of this size. */
 #define DISK_BOUNCE_MAX (256U << 10)
@@ -74,7 +85,7 @@ struct disk_pool_note {
 /* Main thread.  No worker runs yet. */
 int disk_pool__init(struct disk *disk, struct lk_err *err);
 void disk_pool__fini(struct disk *disk);
-/* Main thread: make a worker now rather than with the first request.  0 or -errno. */
+/* Main thread: make the first worker now rather than with the first request.  0 or -errno. */
 int disk_pool__prestart(struct disk_pool *pool);
 
 /* I/O thread: stage one request; hand all staged ones over; take finished ones back. */

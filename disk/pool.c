@@ -256,7 +256,7 @@ int disk_pool__prestart(struct disk_pool *pool)
 	int rc;
 
 	pthread_mutex_lock(&pool->lock);
-	rc = start_worker(pool);
+	rc = pool->nr ? 0 : start_worker(pool);
 	pthread_mutex_unlock(&pool->lock);
 	return rc;
 }

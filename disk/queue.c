@@ -26,18 +26,18 @@ int disk_queue__init(struct disk_queue *q, struct disk *disk,
 	};
 	q->ready_tail = &q->ready;
 	q->work_tail = &q->work;
-	return disk->engine->init(q, err);
+	return disk_choose__queue(q, err);
 }
 
 void disk_queue__fini(struct disk_queue *q)
 {
-	q->disk->engine->fini(q);
+	q->engine->fini(q);
 }
 
 void disk_queue__attach(struct disk_queue *q)
 {
-	if (q->disk->engine->attach)
-		q->disk->engine->attach(q);
+	if (q->engine->attach)
+		q->engine->attach(q);
 }
 
 void disk_queue__finish(struct disk_queue *q, struct disk_req *req, int res)
@@ -105,12 +105,12 @@ void disk_queue__queue(struct disk_queue *q, struct disk_req *req)
 	if (res <= 0)
 		disk_queue__finish(q, req, res);
 	else
-		q->disk->engine->queue(q, req);
+		q->engine->queue(q, req);
 }
 
 void disk_queue__submit(struct disk_queue *q)
 {
-	q->disk->engine->submit(q);
+	q->engine->submit(q);
 }
 
 struct disk_req *disk_queue__reap(struct disk_queue *q)
@@ -118,7 +118,7 @@ struct disk_req *disk_queue__reap(struct disk_queue *q)
 	struct disk_req *req = disk_queue__pop_ready(q);
 
 	if (!req)
-		req = q->disk->engine->reap(q);
+		req = q->engine->reap(q);
 	if (req)
 		q->in_flight--;
 	return req;
@@ -126,7 +126,7 @@ struct disk_req *disk_queue__reap(struct disk_queue *q)
 
 bool disk_queue__ready(const struct disk_queue *q)
 {
-	const struct disk_engine_ops *engine = q->disk->engine;
+	const struct disk_engine_ops *engine = q->engine;
 
 	return q->ready || __atomic_load_n(&q->remote, __ATOMIC_RELAXED) ||
 	       (engine->ready && engine->ready(q));
@@ -155,13 +155,18 @@ static uint64_t timed_read(struct disk_queue *q, int64_t timeout)
 	return n > 0 ? read_wakefd(q) : 0;
 }
 
+uint64_t disk_queue__sleep(struct disk_queue *q, int64_t timeout)
+{
+	return timeout < 0 ? read_wakefd(q) : timed_read(q, timeout);
+}
+
 uint64_t disk_queue__wait(struct disk_queue *q, int64_t timeout)
 {
 	if (timeout && disk_queue__ready(q))
 		return 0;
-	if (q->disk->engine->wait)
-		return q->disk->engine->wait(q, timeout);
-	return timeout < 0 ? read_wakefd(q) : timed_read(q, timeout);
+	if (q->engine->wait)
+		return q->engine->wait(q, timeout);
+	return disk_queue__sleep(q, timeout);
 }
 
 bool disk_req__position_ok(const struct disk *disk, const struct disk_req *req)

@@ -5,28 +5,16 @@
 #include "engine.h"
 
 /* The first worker is made here, so that a limit on threads shows at the start of the VM. */
-static int threads__disk_init(struct disk *disk, struct lk_err *err)
-{
-	int rc = disk_pool__init(disk, err);
-
-	if (rc)
-		return rc;
-	rc = disk_pool__prestart(disk->shared);
-	if (rc) {
-		disk_pool__fini(disk);
-		return lk_err__set(err, rc,
-				   "disk '%s': cannot start a worker thread: %s; see ulimit -u and "
-				   "the pids limit of the control group",
-				   disk->path, strerror(-rc));
-	}
-	return 0;
-}
-
 static int threads__init(struct disk_queue *q, struct lk_err *err)
 {
-	(void)q;
-	(void)err;
-	return 0;
+	int rc = disk_pool__prestart(q->disk->shared);
+
+	if (!rc)
+		return 0;
+	return lk_err__set(err, rc,
+			   "cannot start a worker thread: %s; see ulimit -u and the pids limit of "
+			   "the control group",
+			   strerror(-rc));
 }
 
 static struct disk_req *threads__reap(struct disk_queue *q)
@@ -37,7 +25,7 @@ static struct disk_req *threads__reap(struct disk_queue *q)
 
 const struct disk_engine_ops disk_threads_ops = {
 	.name = "threads",
-	.disk_init = threads__disk_init,
+	.disk_init = disk_pool__init,
 	.disk_fini = disk_pool__fini,
 	.init = threads__init,
 	.fini = disk_pool__leave,

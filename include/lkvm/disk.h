@@ -75,9 +75,11 @@ struct disk {
 	struct disk_geometry geo;
 	struct disk_limits limits;
 	uint64_t null_latency; /* nanoseconds */
-	const struct disk_engine_ops *engine; /* chosen at open */
+	enum disk_engine_kind wanted;
+	const struct disk_engine_ops *engine; /* of the queues that are made from now on */
 	void *shared; /* the engine's part common to all queues, or NULL */
-	char note[160]; /* which engine and why, for --debug */
+	/* Which engine and why, for --debug; a disk_queue__init() can add to it. */
+	char note[512];
 };
 
 /*
@@ -154,6 +156,8 @@ struct disk_queue_params {
 /* The engine context of one virtqueue: owned by its I/O thread after disk_queue__init(). */
 struct disk_queue {
 	struct disk *disk;
+	const struct disk_engine_ops
+		*engine; /* the disk's, or what took its place for this queue */
 	unsigned int depth;
 	int wakefd;
 	const struct iovec *mem;
@@ -170,9 +174,14 @@ struct disk_queue {
 
 struct disk_engine_ops {
 	const char *name; /* "aio", "threads" */
+	/*
+	 * May be NULL.  Does the host let the engine work?  Changes nothing.  The
+	 * line in @err, which may be NULL, is a reason and a remedy, without the disk.
+	 */
+	int (*probe)(struct disk *disk, struct lk_err *err);
 	int (*disk_init)(struct disk *disk, struct lk_err *err); /* may be NULL */
 	void (*disk_fini)(struct disk *disk); /* may be NULL */
-	int (*init)(struct disk_queue *q, struct lk_err *err);
+	int (*init)(struct disk_queue *q, struct lk_err *err); /* @err as with probe */
 	void (*fini)(struct disk_queue *q);
 	void (*queue)(struct disk_queue *q, struct disk_req *req);
 	void (*submit)(struct disk_queue *q);

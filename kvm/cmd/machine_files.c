@@ -103,7 +103,6 @@ static int open_image(struct machine *m, unsigned int i, struct lk_err *err)
 	if (ret)
 		return ret;
 	m->disk[i].opened = true;
-	log__debug(&m->vm.log, "disk %s: %s", opt->path, disk->note);
 	if (disk->tail)
 		log__warn(&m->vm.log,
 			  "disk %s: the size is not a multiple of %u bytes; the last %llu bytes "

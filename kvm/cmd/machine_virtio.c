@@ -64,6 +64,8 @@ static int disk_up(struct machine *m, unsigned int i, struct lk_err *err)
 	if (ret)
 		return ret;
 	md->has_blk = true;
+	/* not before: a queue that meets a limit changes the choice */
+	log__debug(&m->vm.log, "disk %s: %s", opt->path, md->disk.note);
 	ret = virtio_pci__init(&md->pci, &md->blk.dev, &m->pci, vectors, CLASS_STORAGE_OTHER);
 	if (ret)
 		return lk_err__set(err, ret, "disk %s: no place on the PCI bus: %s", opt->path,

@@ -351,6 +351,7 @@ static void aio_limit(void **state)
 	if (max >= 1 << 24)
 		skip();
 	start(rig, 65536, 1);
+	rig->disk.wanted = DISK_ENGINE_AIO; /* auto would go on without */
 	rc = disk_queue__init(
 		&rig->q[1], &rig->disk,
 		&(struct disk_queue_params) {.depth = max + 1, .wakefd = rig->q[0].wakefd},
