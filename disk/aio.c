@@ -198,7 +198,8 @@ static void aio__queue(struct disk_queue *q, struct disk_req *req)
 
 	if (req->op == DISK_FLUSH) {
 		io_prep_fdsync(&ar->cb, q->disk->fd);
-	} else if (!disk_req__position_ok(q->disk, req) || (a->no_dsync && is_durable_write(req))) {
+	} else if (disk_req__is_range(req) || !disk_req__position_ok(q->disk, req) ||
+		   (a->no_dsync && is_durable_write(req))) {
 		to_pool(q, req);
 		return;
 	} else if (!req->bounce && disk_req__buffers_ok(q->disk, req)) {

@@ -7,6 +7,7 @@
  *   geometry.c  sizes and alignment       threads.c  engine: all to the workers
  *   pool.c      worker threads            null.c     engine: no storage
  *   sync.c      what a worker does with a request
+ *   discard.c   the same for discard and write zeroes, and their limits
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -123,6 +124,8 @@ static int open_all(struct disk *disk, const struct disk_params *params, struct 
 		rc = open_image(disk, params, &st, err);
 		if (!rc)
 			rc = disk_geometry__read(disk, &st, err);
+		if (!rc)
+			disk_discard__limits(disk);
 	}
 	if (!rc)
 		rc = disk_choose__engine(disk, params->engine, err);

@@ -63,6 +63,7 @@ struct disk_pool {
 	const struct disk *disk;
 	int eof_fd; /* see sync.c; -1: not needed */
 	pthread_mutex_t rmw; /* sync.c; only workers take it */
+	bool no_punch, no_zero_range; /* atomic: discard.c has been refused that */
 
 	pthread_mutex_t lock; /* for all below; never held across a system call for I/O */
 	sem_t more; /* work came, or stop: one post for each worker that is to come */
@@ -97,5 +98,17 @@ void disk_pool__leave(struct disk_queue *q);
 
 /* sync.c: carry out the rest of a request, in a worker.  0 or -errno. */
 int disk_sync__run(struct disk_pool *pool, struct disk_req *req);
+
+/*
+ * discard.c: discard and write zeroes.  Fill in ->limits of an open disk whose
+ * geometry is known; carry out such a request, in a worker: 0 or -errno.  Engines
+ * give them to the pool.
+ */
+void disk_discard__limits(struct disk *disk);
+int disk_discard__run(struct disk_pool *pool, const struct disk_req *req);
+static inline bool disk_req__is_range(const struct disk_req *req)
+{
+	return req->op == DISK_DISCARD || req->op == DISK_WRITE_ZEROES;
+}
 
 #endif

@@ -62,6 +62,18 @@ struct disk_req *disk_queue__pop_ready(struct disk_queue *q)
 	return req;
 }
 
+static uint64_t range_max(const struct disk *disk, enum disk_op op)
+{
+	switch (op) {
+	case DISK_DISCARD:
+		return disk->limits.discard_max;
+	case DISK_WRITE_ZEROES:
+		return disk->limits.zeroes_max;
+	default:
+		return UINT64_MAX;
+	}
+}
+
 /*
  * What needs no engine.  1: go on; otherwise the result.  The range was checked
  * by the caller; looking again is cheap, and a write beyond the end would make
@@ -75,10 +87,12 @@ static int without_engine(const struct disk_queue *q, const struct disk_req *req
 		return -EBUSY;
 	if (req->op == DISK_FLUSH) /* ro: nothing was ever written */
 		return disk->read_only || disk->cache == DISK_CACHE_UNSAFE ? 0 : 1;
-	if (req->op == DISK_WRITE && disk->read_only)
+	if (req->op != DISK_READ && disk->read_only)
 		return -EROFS;
 	if (req->len > disk->size || req->offset > disk->size - req->len)
 		return -EINVAL;
+	if (req->len > range_max(disk, req->op))
+		return -EOPNOTSUPP;
 	return req->len ? 1 : 0;
 }
 

@@ -221,6 +221,8 @@ int disk_sync__run(struct disk_pool *pool, struct disk_req *req)
 {
 	if (req->op == DISK_FLUSH)
 		return fdatasync(pool->disk->fd) ? -errno : 0;
+	if (disk_req__is_range(req))
+		return disk_discard__run(pool, req);
 	while (req->done < req->len) {
 		ssize_t n = step(pool, req);
 

@@ -63,6 +63,10 @@ static uint64_t offered_features(const struct virtio_blk_params *params)
 		features |= 1ULL << VIRTIO_BLK_F_RO;
 	else
 		features |= 1ULL << VIRTIO_BLK_F_CONFIG_WCE;
+	if (params->disk->limits.discard_max)
+		features |= 1ULL << VIRTIO_BLK_F_DISCARD;
+	if (params->disk->limits.zeroes_max)
+		features |= 1ULL << VIRTIO_BLK_F_WRITE_ZEROES;
 	return features;
 }
 
@@ -87,6 +91,28 @@ static void fill_config(struct virtio_blk_config *config, const struct virtio_bl
 	config->opt_io_size = htole32(geo->opt_io / geo->logical_block);
 	config->wce = params->disk->cache != DISK_CACHE_WRITETHROUGH;
 	config->num_queues = htole16(params->nr_queues);
+}
+
+static uint32_t in_sectors(uint64_t bytes)
+{
+	uint64_t nr = bytes / DISK_SECTOR;
+
+	return nr > UINT32_MAX ? UINT32_MAX : nr;
+}
+
+/* 5.2.4: sectors of 512 bytes, also on a disk with larger logical blocks. */
+static void fill_limits(struct virtio_blk_config *config, const struct disk_limits *limits)
+{
+	if (limits->discard_max) {
+		config->max_discard_sectors = htole32(in_sectors(limits->discard_max));
+		config->max_discard_seg = htole32(1);
+		config->discard_sector_alignment = htole32(in_sectors(limits->discard_align));
+	}
+	if (limits->zeroes_max) {
+		config->max_write_zeroes_sectors = htole32(in_sectors(limits->zeroes_max));
+		config->max_write_zeroes_seg = htole32(1);
+		config->write_zeroes_may_unmap = limits->zeroes_unmap;
+	}
 }
 
 static int check_params(const struct virtio_blk_params *params, struct lk_err *err)
@@ -122,6 +148,7 @@ int virtio_blk__init(struct virtio_blk *blk, const struct virtio_blk_params *par
 	if (params->serial)
 		memcpy(blk->serial, params->serial, strlen(params->serial));
 	fill_config(&blk->config, params);
+	fill_limits(&blk->config, &params->disk->limits);
 	atomic_init(&blk->writeback, blk->config.wce);
 
 	blk->dev.ops = &blk_ops;

@@ -13,6 +13,10 @@
  * - No status byte in guest memory: the head goes back with length 0.
  * - IN and OUT without data: OK, if the sector is not past the end.
  * - FLUSH on a read-only disk: OK.  Its sector and data are ignored.
+ * - DISCARD and WRITE_ZEROES take one range (max_discard_seg is 1) and nothing in
+ *   the other direction.  More than that, a part of a range, or more sectors than
+ *   announced: IOERR.  No range at all, or one of no sectors: OK.  The sector of
+ *   the header is ignored.  Without the feature accepted: UNSUPP.
  * - Without VIRTIO_BLK_F_BLK_SIZE accepted, the logical block still holds.
  */
 #include <endian.h>
@@ -27,6 +31,8 @@ struct segs {
 	unsigned int nr;
 	uint64_t len;
 };
+
+static const struct segs no_data;
 
 /* Next piece of at most @len bytes; 0 at the end. */
 static size_t segs__next(struct segs *segs, size_t len, void **piece)
@@ -131,13 +137,49 @@ static int parse_transfer(struct virtio_blk_req *req, const struct virtio_blk *b
 	return BLK_REQ_IO;
 }
 
+static int parse_range(struct virtio_blk_req *req, const struct virtio_blk *blk, enum disk_op op,
+		       struct segs *out)
+{
+	const bool zeroes = op == DISK_WRITE_ZEROES;
+	const struct disk *disk = blk->disk;
+	struct virtio_blk_discard_write_zeroes range;
+	uint64_t block = disk->geo.logical_block / DISK_SECTOR;
+	uint64_t capacity = disk->size / DISK_SECTOR;
+	uint64_t sector, nr;
+	uint32_t flags;
+
+	if (!virtio_dev__has(&blk->dev, zeroes ? VIRTIO_BLK_F_WRITE_ZEROES : VIRTIO_BLK_F_DISCARD))
+		return VIRTIO_BLK_S_UNSUPP;
+	if (!out->len)
+		return VIRTIO_BLK_S_OK;
+	if (out->len != sizeof(range) || !segs__read(out, &range, sizeof(range)))
+		return VIRTIO_BLK_S_IOERR;
+	sector = le64toh(range.sector);
+	nr = le32toh(range.num_sectors);
+	flags = le32toh(range.flags);
+	/* 5.2.6.2: unknown flags, and unmap in a discard */
+	if (flags & ~(zeroes ? VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP : 0U))
+		return VIRTIO_BLK_S_UNSUPP;
+	if (sector > capacity || nr > capacity - sector || sector % block || nr % block)
+		return VIRTIO_BLK_S_IOERR;
+	if (nr > le32toh(zeroes ? blk->config.max_write_zeroes_sectors
+				: blk->config.max_discard_sectors))
+		return VIRTIO_BLK_S_IOERR;
+	if (!nr)
+		return VIRTIO_BLK_S_OK;
+
+	disk_req__set(&req->disk, op, sector * DISK_SECTOR, &no_data);
+	req->disk.len = nr * DISK_SECTOR;
+	req->disk.unmap = flags & VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP;
+	req->disk.durable = zeroes && is_write_through(blk);
+	return BLK_REQ_IO;
+}
+
 static int parse_flush(struct virtio_blk_req *req, const struct disk *disk)
 {
-	static const struct segs none;
-
 	if (disk->read_only)
 		return VIRTIO_BLK_S_OK;
-	disk_req__set(&req->disk, DISK_FLUSH, 0, &none);
+	disk_req__set(&req->disk, DISK_FLUSH, 0, &no_data);
 	return BLK_REQ_IO;
 }
 
@@ -172,6 +214,14 @@ int virtio_blk_req__parse(struct virtio_blk_req *req, const struct virtio_blk *b
 		if (in.len || blk->disk->read_only)
 			return VIRTIO_BLK_S_IOERR;
 		return parse_transfer(req, blk, DISK_WRITE, le64toh(hdr.sector), &out);
+	case VIRTIO_BLK_T_DISCARD:
+	case VIRTIO_BLK_T_WRITE_ZEROES:
+		if (in.len)
+			return VIRTIO_BLK_S_IOERR;
+		return parse_range(req, blk,
+				   le32toh(hdr.type) == VIRTIO_BLK_T_DISCARD ? DISK_DISCARD
+									     : DISK_WRITE_ZEROES,
+				   &out);
 	case VIRTIO_BLK_T_FLUSH:
 		return parse_flush(req, blk->disk);
 	case VIRTIO_BLK_T_GET_ID:

@@ -12,9 +12,10 @@
 
 /*
  * virtio-blk (virtio 1.2, 5.2).  Features by disk: SEG_MAX, BLK_SIZE,
- * TOPOLOGY, FLUSH, CONFIG_WCE (disks that can be written), MQ (more than one
- * queue), RO.  The request array, one request a descriptor head, and the engine
- * context are per queue.
+ * TOPOLOGY, FLUSH, CONFIG_WCE (disks that can be written), DISCARD and
+ * WRITE_ZEROES (what disk->limits allows), MQ (more than one queue), RO.  The
+ * request array, one request a descriptor head, and the engine context are per
+ * queue.
  *
  * The cache as the driver sees it (5.2.5.2, 5.2.6.2), by what it accepted:
  *

@@ -15,6 +15,7 @@
  */
 #define RIG_DISK (64 * 1024U)
 #define RIG_MAX 1024
+#define RIG_DISCARDED 0x5d /* what is undefined, here */
 
 struct blk_rig {
 	struct vq_driver d;
@@ -32,6 +33,8 @@ struct blk_rig {
 	struct disk_req *staged[RIG_MAX], *running[RIG_MAX];
 	unsigned int nr_staged, nr_running;
 	unsigned int submits, flushes, durables;
+	unsigned int range_seen; /* discards and write zeroes */
+	bool range_unmap; /* of the last one */
 	bool shuffle; /* complete in any order, and some later */
 	unsigned int hold; /* calls of reap that find nothing yet */
 	uint64_t fail_offset; /* the request there ends with -EIO */
@@ -124,6 +127,12 @@ static inline int fake_transfer(struct blk_rig *r, struct disk_req *req)
 	r->durables += req->durable;
 	if (req->offset == r->fail_offset)
 		return -EIO;
+	if (req->op == DISK_DISCARD || req->op == DISK_WRITE_ZEROES) {
+		r->range_seen++;
+		r->range_unmap = req->unmap;
+		memset(image, req->op == DISK_DISCARD ? RIG_DISCARDED : 0, req->len);
+		return 0;
+	}
 	for (i = 0; i < req->nr_iov; i++) {
 		struct iovec *iov = &req->iov[i];
 
