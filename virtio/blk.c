@@ -145,6 +145,12 @@ int virtio_blk__init(struct virtio_blk *blk, const struct virtio_blk_params *par
 
 	memset(blk, 0, sizeof(*blk));
 	blk->disk = params->disk;
+	blk->tuning = params->tuning;
+	for (i = 0; i < params->mem->nr; i++)
+		blk->ram[blk->nr_ram++] = (struct iovec) {
+			.iov_base = params->mem->region[i].hva,
+			.iov_len = params->mem->region[i].size,
+		};
 	if (params->serial)
 		memcpy(blk->serial, params->serial, strlen(params->serial));
 	fill_config(&blk->config, params);
@@ -162,7 +168,7 @@ int virtio_blk__init(struct virtio_blk *blk, const struct virtio_blk_params *par
 				   params->disk->path, params->nr_queues, strerror(-ret));
 
 	for (i = 0; i < params->nr_queues; i++) {
-		ret = virtio_blk_queue__init(&blk->dev.queues[i], blk->disk, err);
+		ret = virtio_blk_queue__init(&blk->dev.queues[i], blk, err);
 		if (ret) {
 			virtio_blk__fini(blk);
 			return ret;

@@ -6,6 +6,8 @@
 
 #include <lkvm/virtio_blk.h>
 
+#include "pace.h"
+
 /*
  * Inside of virtio-blk: one request, and the part of a queue that its I/O
  * thread owns.
@@ -14,6 +16,10 @@ struct virtio_blk_req {
 	struct disk_req disk; /* first: the engine hands back a pointer to it */
 	struct virtq_chain chain;
 	uint32_t written; /* data bytes in the guest's buffers if the request succeeds */
+	uint32_t type; /* VIRTIO_BLK_T_*, or whatever the header said */
+	bool parsed; /* type is set */
+	uint64_t bytes; /* of data, either way */
+	uint64_t start; /* CLOCK_MONOTONIC nanoseconds at the drain */
 };
 
 /*
@@ -33,6 +39,19 @@ struct virtio_blk_queue {
 	void *area; /* one mapping for reqs, iov and free */
 	size_t area_size;
 	bool staged; /* something was queued since the last submit */
+	bool attached; /* the I/O thread has made the engine its own */
+	bool deferring; /* the thread is of SCHED_BATCH, and of a lower weight where it may be */
+	bool can_renice;
+	int nice; /* of the thread before */
+	bool finishes_inline; /* the last batch was over when its submit returned */
+	unsigned int unsignalled; /* completions since the last decision on an interrupt */
+	uint64_t shown_at; /* when the first of them became visible; 0: none is */
+	struct pace pace;
+	/* counters, over all activations */
+	uint64_t signals_read; /* all that came through wakefd */
+	uint64_t requests[VIRTIO_BLK_TYPES];
+	uint64_t bytes_read, bytes_written;
+	struct hist batch, latency;
 };
 
 /*
@@ -53,11 +72,18 @@ int virtio_blk_req__parse(struct virtio_blk_req *req, const struct virtio_blk *b
  */
 uint32_t virtio_blk_req__finish(struct virtio_blk_req *req, uint8_t status);
 
+/* What kind of request it was, for the counters. */
+enum virtio_blk_type virtio_blk_req__type(const struct virtio_blk_req *req);
+
 /* Main thread.  0 or -errno with a message. */
-int virtio_blk_queue__init(struct virtio_queue *queue, struct disk *disk, struct lk_err *err);
+int virtio_blk_queue__init(struct virtio_queue *queue, struct virtio_blk *blk, struct lk_err *err);
 void virtio_blk_queue__fini(struct virtio_queue *queue);
 
-/* struct virtio_dev_ops.queue_run */
+/* I/O thread: a request that is not in use, or NULL; and back. */
+struct virtio_blk_req *virtio_blk_queue__get(struct virtio_blk_queue *bq);
+void virtio_blk_queue__put(struct virtio_blk_queue *bq, const struct virtio_blk_req *req);
+
+/* struct virtio_dev_ops.queue_run; blk_run.c */
 void virtio_blk_queue__run(struct virtio_queue *queue);
 
 #endif

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The I/O thread of a virtio-blk queue.  It owns ring, requests and engine
- * context, so that nothing here locks; it sleeps in one place alone.
+ * Setting up a virtio-blk queue, its requests, and its counters at the end.
+ * What its I/O thread does is in blk_run.c.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "blk.h"
 
@@ -38,10 +41,16 @@ static int map_requests(struct virtio_blk_queue *bq, unsigned int nr)
 	return 0;
 }
 
-int virtio_blk_queue__init(struct virtio_queue *queue, struct disk *disk, struct lk_err *err)
+int virtio_blk_queue__init(struct virtio_queue *queue, struct virtio_blk *blk, struct lk_err *err)
 {
 	struct virtio_blk_queue *bq = calloc(1, sizeof(*bq));
-	struct disk_queue_params engine = {.depth = queue->size_max, .wakefd = queue->wakefd};
+	struct disk *disk = blk->disk;
+	struct disk_queue_params engine = {
+		.depth = queue->size_max,
+		.wakefd = queue->wakefd,
+		.mem = blk->ram,
+		.nr_mem = blk->nr_ram,
+	};
 	int ret;
 
 	if (!bq)
@@ -74,7 +83,7 @@ void virtio_blk_queue__fini(struct virtio_queue *queue)
 	queue->priv = NULL;
 }
 
-static struct virtio_blk_req *req__get(struct virtio_blk_queue *bq)
+struct virtio_blk_req *virtio_blk_queue__get(struct virtio_blk_queue *bq)
 {
 	struct virtio_blk_req *req;
 	unsigned int idx;
@@ -91,117 +100,40 @@ static struct virtio_blk_req *req__get(struct virtio_blk_queue *bq)
 	return req;
 }
 
-static void req__put(struct virtio_blk_queue *bq, const struct virtio_blk_req *req)
+void virtio_blk_queue__put(struct virtio_blk_queue *bq, const struct virtio_blk_req *req)
 {
 	bq->free[bq->nr_free++] = req - bq->reqs;
 }
 
-/* ---- the data path ---- */
-
-/* Every head that was popped comes here once. */
-static void complete(struct virtio_queue *queue, struct virtio_blk_req *req, uint8_t status)
-{
-	uint32_t len = virtio_blk_req__finish(req, status);
-
-	virtq__push(&queue->ring, req->chain.head, len);
-	queue->stats.completed++;
-	if (status != VIRTIO_BLK_S_OK)
-		queue->stats.errors++;
-	req__put(queue->priv, req);
-}
-
-static void stage(struct virtio_blk_queue *bq, struct virtio_blk_req *req)
-{
-	disk_queue__queue(&bq->engine, &req->disk);
-	bq->staged = true;
-}
-
 /*
- * Take what the ring holds, at most its size, so that completions get their
- * turn.  0, or -EINVAL where the ring is broken.
+ * What is left on wakefd is counted too.  A kick is what was neither a
+ * completion of the engine nor a signal of lkvm's own.
  */
-static int drain(struct virtio_queue *queue)
-{
-	const struct virtio_blk *blk = queue->dev->priv;
-	struct virtio_blk_queue *bq = queue->priv;
-	unsigned int nr;
-	int ret = 0;
-
-	for (nr = 0; nr < queue->ring.layout.size; nr++) {
-		struct virtio_blk_req *req = req__get(bq);
-		int status;
-
-		if (!req) /* every head is in flight: one more cannot be right */
-			return virtq__pending(&queue->ring) ? -EINVAL : 0;
-		ret = virtq__pop(&queue->ring, &req->chain);
-		if (ret <= 0) {
-			req__put(bq, req);
-			break;
-		}
-		queue->stats.popped++;
-		status = virtio_blk_req__parse(req, blk);
-		if (status == BLK_REQ_IO)
-			stage(bq, req);
-		else
-			complete(queue, req, status);
-	}
-	if (nr)
-		queue->stats.drains++;
-	return ret < 0 ? ret : 0;
-}
-
-static void reaped(struct virtio_queue *queue, struct virtio_blk_req *req)
-{
-	complete(queue, req, req->disk.res ? VIRTIO_BLK_S_IOERR : VIRTIO_BLK_S_OK);
-}
-
-/*
- * One submit for all that is staged, one used index update and at most one
- * interrupt for all that is finished.
- */
-static void advance(struct virtio_queue *queue)
+static uint64_t kicks(struct virtio_queue *queue)
 {
 	struct virtio_blk_queue *bq = queue->priv;
-	struct disk_req *disk_req;
+	struct pollfd pfd = {.fd = queue->wakefd, .events = POLLIN};
+	uint64_t own = bq->engine.stats.signals + atomic_load(&queue->pokes);
+	uint64_t rest;
 
-	if (bq->staged) {
-		bq->staged = false;
-		disk_queue__submit(&bq->engine);
-	}
-	while ((disk_req = disk_queue__reap(&bq->engine)) != NULL)
-		reaped(queue, (struct virtio_blk_req *)disk_req);
-
-	virtio_queue__publish(queue);
+	if (poll(&pfd, 1, 0) == 1 && read(queue->wakefd, &rest, sizeof(rest)) == sizeof(rest))
+		bq->signals_read += rest;
+	return bq->signals_read > own ? bq->signals_read - own : 0;
 }
 
-/*
- * Not serving any more: the guest resets the device, the VM ends, or the ring
- * is broken.  See every request in flight to its end, then wait to be stopped.
- */
-static void wind_down(struct virtio_queue *queue)
+void virtio_blk__stats(struct virtio_blk *blk, unsigned int index, struct virtio_blk_stats *stats)
 {
-	for (;;) {
-		advance(queue);
-		if (!virtio_queue__running(queue) && !queue->ring.in_flight)
-			return;
-		virtio_queue__sleep(queue);
-	}
-}
+	struct virtio_queue *queue = &blk->dev.queues[index];
+	const struct virtio_blk_queue *bq = queue->priv;
 
-void virtio_blk_queue__run(struct virtio_queue *queue)
-{
-	while (virtio_queue__running(queue)) {
-		int ret;
-
-		virtq__kicks_off(&queue->ring);
-		ret = drain(queue);
-		advance(queue);
-		if (ret) {
-			virtio_dev__fail(queue->dev);
-			break;
-		}
-		if (!virtq__kicks_on(&queue->ring, 1))
-			virtio_queue__sleep(queue);
-	}
-	wind_down(queue);
+	*stats = (struct virtio_blk_stats) {
+		.queue = queue->stats,
+		.disk = bq->engine.stats,
+		.bytes_read = bq->bytes_read,
+		.bytes_written = bq->bytes_written,
+		.batch = bq->batch,
+		.latency = bq->latency,
+	};
+	memcpy(stats->requests, bq->requests, sizeof(stats->requests));
+	stats->queue.kicks = kicks(queue);
 }

@@ -130,6 +130,7 @@ static int parse_transfer(struct virtio_blk_req *req, const struct virtio_blk *b
 	if (!data->len)
 		return VIRTIO_BLK_S_OK;
 
+	req->bytes = data->len;
 	if (op == DISK_READ)
 		req->written = data->len;
 	disk_req__set(&req->disk, op, sector * DISK_SECTOR, data);
@@ -200,11 +201,15 @@ int virtio_blk_req__parse(struct virtio_blk_req *req, const struct virtio_blk *b
 	struct virtio_blk_outhdr hdr;
 
 	req->written = 0;
+	req->bytes = 0;
+	req->parsed = false;
 	if (!chain->in_last || chain->fault || !segs__read(&out, &hdr, sizeof(hdr)))
 		return VIRTIO_BLK_S_IOERR;
 	segs__drop_last(&in);
+	req->parsed = true;
+	req->type = le32toh(hdr.type);
 
-	switch (le32toh(hdr.type)) {
+	switch (req->type) {
 	case VIRTIO_BLK_T_IN:
 		if (out.len)
 			return VIRTIO_BLK_S_IOERR;
@@ -239,4 +244,26 @@ uint32_t virtio_blk_req__finish(struct virtio_blk_req *req, uint8_t status)
 		return 0;
 	*last = status;
 	return status == VIRTIO_BLK_S_OK ? req->written + 1 : 1;
+}
+
+enum virtio_blk_type virtio_blk_req__type(const struct virtio_blk_req *req)
+{
+	if (!req->parsed)
+		return VIRTIO_BLK_OTHERS;
+	switch (req->type) {
+	case VIRTIO_BLK_T_IN:
+		return VIRTIO_BLK_READS;
+	case VIRTIO_BLK_T_OUT:
+		return VIRTIO_BLK_WRITES;
+	case VIRTIO_BLK_T_FLUSH:
+		return VIRTIO_BLK_FLUSHES;
+	case VIRTIO_BLK_T_DISCARD:
+		return VIRTIO_BLK_DISCARDS;
+	case VIRTIO_BLK_T_WRITE_ZEROES:
+		return VIRTIO_BLK_ZEROES;
+	case VIRTIO_BLK_T_GET_ID:
+		return VIRTIO_BLK_IDS;
+	default:
+		return VIRTIO_BLK_OTHERS;
+	}
 }

@@ -11,18 +11,15 @@
  * hands the ring over (release), the load that sees it takes it (acquire).
  */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <lkvm/virtio.h>
 
 #define THREAD_NAME_SIZE 16
-#define CROWDED_NICE 10
 
 static bool change(struct virtio_queue *queue, enum virtio_queue_state from,
 		   enum virtio_queue_state to)
@@ -83,39 +80,26 @@ bool virtio_dev__idle(struct virtio_dev *dev)
 	return true;
 }
 
+void virtio_queue__signal(struct virtio_queue *queue)
+{
+	if (virtq__interrupt_due(&queue->ring) && queue->dev->transport->signal(queue->dev, queue))
+		queue->stats.interrupts++;
+	else
+		queue->stats.suppressed++;
+}
+
 void virtio_queue__publish(struct virtio_queue *queue)
 {
 	if (!virtq__unpublished(&queue->ring))
 		return;
-	if (!virtq__publish(&queue->ring))
-		queue->stats.suppressed++;
-	else if (queue->dev->transport->signal(queue->dev, queue))
-		queue->stats.interrupts++;
-}
-
-/*
- * Where a vCPU runs on every CPU there is, a kick that takes the CPU from the
- * vCPU in the middle of its submissions makes batches of one: the thread finds
- * one request, its completion interrupts the guest, which answers with one
- * more.  SCHED_BATCH does not preempt at wake-up, and a lower weight makes the
- * tick leave the vCPU alone too, until it halts: by then the ring holds all
- * that the guest had to submit.
- */
-static void defer_to_vcpus(void)
-{
-	struct sched_param param = {0};
-
-	/* both are always allowed; the price is a wait for the halt at depth 1 */
-	sched_setscheduler(0, SCHED_BATCH, &param);
-	setpriority(PRIO_PROCESS, 0, CROWDED_NICE); /* 0: this thread alone, on Linux */
+	virtq__show(&queue->ring);
+	virtio_queue__signal(queue);
 }
 
 static void *queue_thread(void *arg)
 {
 	struct virtio_queue *queue = arg;
 
-	if (queue->dev->crowded)
-		defer_to_vcpus();
 	for (;;) {
 		switch (atomic_load_explicit(&queue->state, memory_order_acquire)) {
 		case VIRTIO_QUEUE_RUNNING:

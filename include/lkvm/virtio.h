@@ -112,6 +112,7 @@ struct virtio_dev {
 	_Atomic uint64_t features; /* negotiated; constant while queues run */
 	unsigned int config_size;
 	bool crowded; /* vCPUs may occupy every CPU: the I/O threads give way to them */
+	atomic_int *spin_slots; /* CPUs to spare, shared by the VM's I/O threads; NULL: no limit */
 	unsigned int nr_queues;
 	struct virtio_queue *queues;
 };
@@ -162,6 +163,8 @@ static inline bool virtio_dev__has(const struct virtio_dev *dev, unsigned int bi
 	return (atomic_load_explicit(&dev->features, memory_order_relaxed) >> bit) & 1;
 }
 
+/* I/O thread: at most one interrupt for what became visible since the last call; something did. */
+void virtio_queue__signal(struct virtio_queue *queue);
 /* I/O thread: publish what was pushed and send at most one interrupt for it. */
 void virtio_queue__publish(struct virtio_queue *queue);
 

@@ -10,6 +10,25 @@
 #include <lkvm/hist.h>
 #include <lkvm/virtio.h>
 
+enum virtio_blk_mode {
+	VIRTIO_BLK_OFF,
+	VIRTIO_BLK_AUTO, /* learns from what it gains */
+	VIRTIO_BLK_FIXED,
+};
+
+/* How the I/O threads of a disk work.  All zero: nothing held back, no spinning. */
+struct virtio_blk_tuning {
+	unsigned int batch; /* requests a submit at most; 0: the whole ring */
+	bool no_suppress; /* kicks stay on while the ring is drained */
+	enum virtio_blk_mode poll; /* spin before sleeping */
+	uint64_t poll_ns; /* FIXED: for how long */
+	enum virtio_blk_mode coalesce; /* hold completion signals and let submissions collect */
+	uint64_t coalesce_ns; /* FIXED: at most this long */
+	unsigned int coalesce_nr; /* FIXED: or until that many are held; 0: no number */
+	bool pinned;
+	cpu_set_t cpus; /* pinned: the I/O threads run there alone */
+};
+
 /*
  * virtio-blk (virtio 1.2, 5.2).  Features by disk: SEG_MAX, BLK_SIZE,
  * TOPOLOGY, FLUSH, CONFIG_WCE (disks that can be written), DISCARD and
@@ -35,25 +54,9 @@ struct virtio_blk {
 	struct virtio_blk_config config; /* little endian, constant; wce: as at reset */
 	atomic_bool writeback; /* written under the transport's lock, read by the I/O threads */
 	char serial[VIRTIO_BLK_ID_BYTES]; /* NUL padded, not terminated at 20 */
-};
-
-enum virtio_blk_mode {
-	VIRTIO_BLK_OFF,
-	VIRTIO_BLK_AUTO, /* learns from what it gains */
-	VIRTIO_BLK_FIXED,
-};
-
-/* How the I/O threads of a disk work.  All zero: nothing held back, no spinning. */
-struct virtio_blk_tuning {
-	unsigned int batch; /* requests a submit at most; 0: the whole ring */
-	bool no_suppress; /* kicks stay on while the ring is drained */
-	enum virtio_blk_mode poll; /* spin before sleeping */
-	uint64_t poll_ns; /* FIXED: for how long */
-	enum virtio_blk_mode coalesce; /* hold completion signals and let submissions collect */
-	uint64_t coalesce_ns; /* FIXED: at most this long */
-	unsigned int coalesce_nr; /* FIXED: or until that many are held; 0: no number */
-	bool pinned;
-	cpu_set_t cpus; /* pinned: the I/O threads run there alone */
+	struct virtio_blk_tuning tuning;
+	struct iovec ram[GUEST_MEM_REGIONS]; /* guest memory, for engines that register it */
+	unsigned int nr_ram;
 };
 
 struct virtio_blk_params {

@@ -47,6 +47,7 @@ struct machine {
 	struct virtio_rng rng;
 	struct virtio_pci rng_pci;
 	bool has_rng;
+	atomic_int spin_slots; /* CPUs on which I/O threads may spin */
 
 	unsigned int steps_done;
 };

@@ -129,25 +129,30 @@ void step__rng_down(struct machine *m)
 	m->has_rng = false;
 }
 
-/* Can the vCPUs occupy every CPU that this process may use? */
-static bool vcpus_crowd(const struct machine *m)
+/* CPUs that this process may use and its vCPUs cannot occupy; 0 or less: none. */
+static int spare_cpus(const struct machine *m)
 {
 	cpu_set_t set;
 
-	return !sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) <= (int)m->opts->cpus;
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	return CPU_COUNT(&set) - (int)m->opts->cpus;
 }
 
 int step__threads_up(struct machine *m, struct lk_err *err)
 {
-	bool crowded = vcpus_crowd(m);
+	int spare = spare_cpus(m);
+	bool crowded = spare <= 0;
 	char name[16];
 	unsigned int i;
 	int ret = 0;
 
+	atomic_init(&m->spin_slots, spare);
 	if (crowded)
 		log__debug(&m->vm.log, "as many vCPUs as CPUs: I/O threads give way to vCPUs");
 	for (i = 0; i < m->opts->nr_disks && !ret; i++) {
 		m->disk[i].blk.dev.crowded = crowded;
+		m->disk[i].blk.dev.spin_slots = &m->spin_slots;
 		snprintf(name, sizeof(name), "blk-%u", i);
 		ret = virtio_dev__start_threads(&m->disk[i].blk.dev, name);
 	}
