@@ -38,7 +38,7 @@ uint64_t hist__permille(const struct hist *h, unsigned int permille)
 		uint64_t low = bucket_low(b), high = bucket_high(h, b);
 
 		if (below + h->n[b] >= rank)
-			return low + (uint64_t)((double)(high - low) * (rank - below) / h->n[b]);
+			return low + (unsigned __int128)(high - low) * (rank - below) / h->n[b];
 		below += h->n[b];
 	}
 	return h->max;

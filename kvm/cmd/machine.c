@@ -180,6 +180,11 @@ int machine__up(struct machine *m, const struct run_options *opts, const struct 
 	return 0;
 }
 
+void machine__stop_io(struct machine *m)
+{
+	step__threads_down(m);
+}
+
 void machine__down(struct machine *m)
 {
 	while (m->steps_done > 0) {

@@ -60,6 +60,12 @@ struct machine {
 int machine__up(struct machine *m, const struct run_options *opts, const struct timeline *tl,
 		struct lk_err *err);
 
+/*
+ * End the I/O threads, so that what they counted can be read.  vCPU threads have
+ * ended.  machine__down() is still due.
+ */
+void machine__stop_io(struct machine *m);
+
 /* The same list backwards.  vCPU threads have ended. */
 void machine__down(struct machine *m);
 

@@ -145,6 +145,15 @@ static int set_network(struct run_options *opts, const char *arg, struct lk_err 
 	return 0;
 }
 
+static int set_stats(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	if (!*arg)
+		return lk_err__set(err, -EINVAL,
+				   "the name after --stats is empty; give a file, or - for a table "
+				   "on stderr");
+	return set_once(&opts->stats, "--stats", arg, err);
+}
+
 static int set_loglevel(struct run_options *opts, const char *arg, struct lk_err *err)
 {
 	static const char *const names[] = {
@@ -197,6 +206,9 @@ static const struct option_row rows[] = {
 	{0, "name", "NAME", set_name,
 	 "name of the VM: ps and top show lkvm:NAME,\n"
 	 "cut to 15 characters"},
+	{0, "stats", "FILE", set_stats,
+	 "counters of the disks as JSON when the VM ends;\n"
+	 "-: as a table on stderr"},
 	{0, "loglevel", "LEVEL", set_loglevel, "error, warning (default), info or debug"},
 	{0, "debug", NULL, set_debug, "same as --loglevel debug; prints the timeline"},
 	{'h', "help", NULL, set_help, "this text"},

@@ -15,6 +15,7 @@
 #include "loop.h"
 #include "machine.h"
 #include "outcome.h"
+#include "stats.h"
 #include "stream.h"
 #include "term.h"
 
@@ -27,6 +28,8 @@ struct run_state {
 	struct term term;
 	struct loop loop;
 	struct console console;
+	struct stats_file stats_file;
+	struct stats stats;
 };
 
 void cmd_run__help(FILE *out)
@@ -104,6 +107,30 @@ static void add_remedy(struct lk_err *err, int ret)
 			 "queues=");
 }
 
+/*
+ * The VM has ended: what its I/O threads counted.  How the guest ended is what the
+ * exit status says, whether or not the counters can be written.
+ */
+static void report_stats(struct run_state *s, int status)
+{
+	struct lk_err err = {""};
+
+	if (!s->opts.stats)
+		return;
+	machine__stop_io(&s->machine);
+	s->stats.status = status;
+	if (stats__collect(&s->stats, &s->machine)) {
+		fprintf(stderr, "lkvm: --stats: out of memory\n");
+	} else {
+		stats__check(&s->stats, stderr);
+		if (!s->stats_file.out)
+			stats__table(stderr, &s->stats);
+		else if (stats_file__write(&s->stats_file, &s->stats, &err))
+			fail(&err);
+	}
+	stats__free(&s->stats);
+}
+
 static int run_machine(struct run_state *s, const struct timeline *tl)
 {
 	struct vm *vm = &s->machine.vm;
@@ -121,8 +148,23 @@ static int run_machine(struct run_state *s, const struct timeline *tl)
 		status = outcome__report(vm);
 		if (s->opts.loglevel >= LOG_LEVEL_DEBUG)
 			outcome__timeline(vm);
+		report_stats(s, status);
 	}
 	machine__down(&s->machine);
+	return status;
+}
+
+/* With the file for the counters around it, which has to be there before the guest. */
+static int run_counted(struct run_state *s, const struct timeline *tl)
+{
+	struct lk_err err = {""};
+	int status;
+
+	if (s->opts.stats && strcmp(s->opts.stats, "-") &&
+	    stats_file__open(&s->stats_file, s->opts.stats, &s->opts, &err))
+		return fail(&err);
+	status = run_machine(s, tl);
+	stats_file__discard(&s->stats_file);
 	return status;
 }
 
@@ -174,7 +216,7 @@ int cmd_run(int argc, char **argv, struct timeline *tl)
 		if (s->opts.name)
 			name_process(s->opts.name);
 		timeline__mark(tl, TIMELINE_OPTIONS);
-		status = run_machine(s, tl);
+		status = run_counted(s, tl);
 	}
 	options__free(&s->opts);
 	free(s);

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The file that --stats names: made before the guest starts, put in place at the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stats.h"
+
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool same_file(const struct stat *st, const char *path)
+{
+	struct stat other;
+
+	return path && !stat(path, &other) && same_inode(st, &other);
+}
+
+static bool is_output(const struct stat *st)
+{
+	struct stat out;
+
+	return (!fstat(STDOUT_FILENO, &out) && same_inode(st, &out)) ||
+	       (!fstat(STDERR_FILENO, &out) && same_inode(st, &out));
+}
+
+/* A slip of the hand must not cost an image, nor the output that goes to a file. */
+static int check_use(const char *path, const struct stat *st, const struct run_options *opts,
+		     struct lk_err *err)
+{
+	bool used = same_file(st, opts->kernel) || same_file(st, opts->initrd);
+
+	for (unsigned int i = 0; i < opts->nr_disks; i++)
+		used = used || (!opts->disk[i].null && same_file(st, opts->disk[i].path));
+	if (used)
+		return lk_err__set(err, -EINVAL,
+				   "--stats %s: the VM itself uses this file; name another", path);
+	if (is_output(st))
+		return lk_err__set(err, -EINVAL,
+				   "--stats %s: the output of lkvm goes to this file; name another",
+				   path);
+	return 0;
+}
+
+static int cannot_open(const char *path, int code, struct lk_err *err)
+{
+	return lk_err__set(err, code,
+			   "--stats %s: %s; name a file in a directory that can be written to",
+			   path, strerror(-code));
+}
+
+/* A pipe, a terminal, /dev/null: there is nothing to replace. */
+static int open_special(struct stats_file *file, const struct stat *st, struct lk_err *err)
+{
+	int fd;
+
+	if (S_ISDIR(st->st_mode) || S_ISBLK(st->st_mode) || S_ISSOCK(st->st_mode))
+		return lk_err__set(err, -EINVAL, "--stats %s: %s; name a file", file->path,
+				   S_ISDIR(st->st_mode) ? "a directory" : "a device or socket");
+	/* O_NONBLOCK: a FIFO must not make the open wait for a reader */
+	fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 && errno == ENXIO)
+		return lk_err__set(err, -ENXIO,
+				   "--stats %s: nobody reads this FIFO; start the reader first",
+				   file->path);
+	if (fd < 0)
+		return cannot_open(file->path, -errno, err);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	file->out = fdopen(fd, "w");
+	if (file->out)
+		return 0;
+	close(fd);
+	return cannot_open(file->path, -ENOMEM, err);
+}
+
+/* The mode that the target has, or that a new file gets. */
+static mode_t target_mode(const struct stat *old)
+{
+	mode_t mask;
+
+	if (old)
+		return old->st_mode & 0777;
+	mask = umask(0); /* can only be read by setting it */
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+static int open_temp(struct stats_file *file, const struct stat *old, struct lk_err *err)
+{
+	int fd;
+
+	if (asprintf(&file->temp, "%s.XXXXXX", file->target) < 0) {
+		file->temp = NULL;
+		return cannot_open(file->path, -ENOMEM, err);
+	}
+	fd = mkostemp(file->temp, O_CLOEXEC);
+	if (fd < 0) {
+		int code = -errno;
+
+		free(file->temp); /* no file has that name, or not ours */
+		file->temp = NULL;
+		return cannot_open(file->path, code, err);
+	}
+	file->out = fdopen(fd, "w");
+	if (!file->out) {
+		close(fd);
+		return cannot_open(file->path, -ENOMEM, err);
+	}
+	if (fchmod(fd, target_mode(old)))
+		return cannot_open(file->path, -errno, err);
+	return 0;
+}
+
+static int open_all(struct stats_file *file, const struct run_options *opts, struct lk_err *err)
+{
+	struct stat st;
+	bool exists = !stat(file->path, &st);
+	int ret;
+
+	if (exists && !S_ISREG(st.st_mode))
+		return open_special(file, &st, err);
+	if (exists) {
+		ret = check_use(file->path, &st, opts, err);
+		if (ret)
+			return ret;
+		if (access(file->path, W_OK))
+			return cannot_open(file->path, -errno, err);
+	}
+	/* A link to a file stays one: what it points to is replaced. */
+	file->target = exists ? realpath(file->path, NULL) : strdup(file->path);
+	if (!file->target)
+		return cannot_open(file->path, -errno, err);
+	return open_temp(file, exists ? &st : NULL, err);
+}
+
+int stats_file__open(struct stats_file *file, const char *path, const struct run_options *opts,
+		     struct lk_err *err)
+{
+	int ret;
+
+	*file = (struct stats_file) {.path = path};
+	ret = open_all(file, opts, err);
+	if (ret)
+		stats_file__discard(file);
+	return ret;
+}
+
+int stats_file__write(struct stats_file *file, const struct stats *stats, struct lk_err *err)
+{
+	int code = 0;
+
+	errno = 0;
+	stats__json(file->out, stats);
+	if (fflush(file->out) || ferror(file->out))
+		code = errno ? -errno : -EIO;
+	if (!code && file->temp && rename(file->temp, file->target))
+		code = -errno;
+	if (!code) {
+		free(file->temp); /* it is the target now */
+		file->temp = NULL;
+	}
+	stats_file__discard(file);
+	if (code)
+		return lk_err__set(err, code,
+				   "--stats %s: the counters cannot be written: %s; name a file "
+				   "where there is room, or - for a table",
+				   file->path, strerror(-code));
+	return 0;
+}
+
+void stats_file__discard(struct stats_file *file)
+{
+	if (file->out)
+		fclose(file->out);
+	if (file->temp)
+		unlink(file->temp);
+	free(file->temp);
+	free(file->target);
+	file->out = NULL;
+	file->temp = file->target = NULL;
+}
