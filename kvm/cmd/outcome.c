@@ -31,6 +31,16 @@ static int exit_port(int code)
 	return STATUS_GUEST_MAX;
 }
 
+/* ENOTSUP: KVM came back with something unknown, and a message about it went before. */
+static int host_gave_up(int code)
+{
+	fprintf(stderr, "lkvm: the host could not go on: %s; %s\n", strerror(code),
+		code == ENOTSUP ? "a newer lkvm may know it, else please report it"
+				: "see what the host is short of (dmesg, ulimit -a), then start "
+				  "the VM again");
+	return STATUS_KVM;
+}
+
 int outcome__report(struct vm *vm)
 {
 	struct run *run = &vm->run;
@@ -63,8 +73,7 @@ int outcome__report(struct vm *vm)
 	case RUN_END_HOST:
 		break;
 	}
-	fprintf(stderr, "lkvm: the host could not go on: %s\n", strerror(run->code));
-	return STATUS_KVM;
+	return host_gave_up(run->code);
 }
 
 void outcome__timeline(struct vm *vm)

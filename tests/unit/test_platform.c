@@ -9,45 +9,16 @@
 
 #include <cmocka.h>
 
-#include <stdlib.h>
-
 #include <lkvm/x86_map.h>
-#include <lkvm/x86_platform.h>
 
-struct fixture {
-	struct vm vm;
-	struct x86_platform platform;
-};
+#include "platform_rig.h"
 
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	if (bus__init(&f->vm.pio) || run__init(&f->vm.run) ||
-	    x86_platform__init(&f->platform, &f->vm))
-		return -1;
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	x86_platform__fini(&f->platform);
-	assert_int_equal(f->vm.pio.nr, 0);
-	run__fini(&f->vm.run);
-	bus__fini(&f->vm.pio);
-	free(f);
-	return 0;
-}
-
-static void out(struct fixture *f, uint16_t port, uint8_t val)
+static void out(struct platform_rig *f, uint16_t port, uint8_t val)
 {
 	assert_true(bus__write(&f->vm.pio, port, &val, 1));
 }
 
-static uint8_t in(struct fixture *f, uint16_t port)
+static uint8_t in(struct platform_rig *f, uint16_t port)
 {
 	uint8_t val;
 
@@ -55,7 +26,7 @@ static uint8_t in(struct fixture *f, uint16_t port)
 	return val;
 }
 
-static void ends(struct fixture *f, enum run_end end, int code)
+static void ends(struct platform_rig *f, enum run_end end, int code)
 {
 	assert_int_equal(f->vm.run.end, end);
 	assert_int_equal(f->vm.run.code, code);
@@ -63,7 +34,7 @@ static void ends(struct fixture *f, enum run_end end, int code)
 
 static void test_i8042_probe(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 
 	assert_int_equal(in(f, 0x64) & 0x03, 0); /* nothing to flush, not busy */
 	out(f, 0x64, 0xaa);
@@ -93,7 +64,7 @@ static void test_i8042_probe(void **state)
 
 static void test_i8042_pulse_resets(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 
 	out(f, 0x64, 0xff); /* pulses no line */
 	ends(f, RUN_END_NONE, 0);
@@ -103,7 +74,7 @@ static void test_i8042_pulse_resets(void **state)
 
 static void test_i8042_output_port_resets(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 
 	out(f, 0x64, 0xd1);
 	out(f, 0x60, 0xdf); /* A20 on, reset line high */
@@ -115,7 +86,7 @@ static void test_i8042_output_port_resets(void **state)
 
 static void test_reset_register(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 	uint32_t address = 0x80000000;
 
 	out(f, X86_PORT_RESET, 0x02); /* chooses the kind, does nothing yet */
@@ -130,7 +101,7 @@ static void test_reset_register(void **state)
 
 static void test_sleep(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 
 	assert_int_equal(in(f, X86_PORT_SLEEP + 1), 0);
 	out(f, X86_PORT_SLEEP, X86_S5_TYPE << 2); /* type without enable */
@@ -145,7 +116,7 @@ static void test_sleep(void **state)
 
 static void test_exit_port(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 
 	assert_int_equal(in(f, X86_PORT_EXIT), 0xff);
 	out(f, X86_PORT_EXIT, 0xc3);
@@ -157,12 +128,18 @@ static void test_exit_port(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_i8042_probe, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_i8042_pulse_resets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_i8042_output_port_resets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reset_register, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sleep, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_exit_port, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_i8042_probe, platform_rig__setup,
+						platform_rig__teardown),
+		cmocka_unit_test_setup_teardown(test_i8042_pulse_resets, platform_rig__setup,
+						platform_rig__teardown),
+		cmocka_unit_test_setup_teardown(test_i8042_output_port_resets, platform_rig__setup,
+						platform_rig__teardown),
+		cmocka_unit_test_setup_teardown(test_reset_register, platform_rig__setup,
+						platform_rig__teardown),
+		cmocka_unit_test_setup_teardown(test_sleep, platform_rig__setup,
+						platform_rig__teardown),
+		cmocka_unit_test_setup_teardown(test_exit_port, platform_rig__setup,
+						platform_rig__teardown),
 	};
 
 	return cmocka_run_group_tests_name("platform", tests, NULL, NULL);

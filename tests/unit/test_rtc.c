@@ -9,46 +9,19 @@
 
 #include <cmocka.h>
 
-#include <stdlib.h>
 #include <time.h>
 
 #include <lkvm/x86_map.h>
-#include <lkvm/x86_platform.h>
 
-struct fixture {
-	struct vm vm;
-	struct x86_platform platform;
-};
+#include "platform_rig.h"
 
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	if (bus__init(&f->vm.pio) || run__init(&f->vm.run) ||
-	    x86_platform__init(&f->platform, &f->vm))
-		return -1;
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	x86_platform__fini(&f->platform);
-	run__fini(&f->vm.run);
-	bus__fini(&f->vm.pio);
-	free(f);
-	return 0;
-}
-
-static void cmos_write(struct fixture *f, uint8_t reg, uint8_t val)
+static void cmos_write(struct platform_rig *f, uint8_t reg, uint8_t val)
 {
 	assert_true(bus__write(&f->vm.pio, X86_PORT_RTC, &reg, 1));
 	assert_true(bus__write(&f->vm.pio, X86_PORT_RTC + 1, &val, 1));
 }
 
-static uint8_t cmos_read(struct fixture *f, uint8_t reg)
+static uint8_t cmos_read(struct platform_rig *f, uint8_t reg)
 {
 	uint8_t val;
 
@@ -57,7 +30,7 @@ static uint8_t cmos_read(struct fixture *f, uint8_t reg)
 	return val;
 }
 
-static int bcd(struct fixture *f, uint8_t reg)
+static int bcd(struct platform_rig *f, uint8_t reg)
 {
 	uint8_t val = cmos_read(f, reg);
 
@@ -68,7 +41,7 @@ static int bcd(struct fixture *f, uint8_t reg)
 
 static void test_time_is_utc_now(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 	time_t before = time(NULL), after, got;
 	struct tm tm = {0};
 
@@ -87,7 +60,7 @@ static void test_time_is_utc_now(void **state)
 
 static void test_mode_and_valid(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 
 	/* 24 hours (0x02), BCD (0x04 clear); the driver refuses 12 hours */
 	assert_int_equal(cmos_read(f, 0x0b), 0x02);
@@ -101,7 +74,7 @@ static void test_mode_and_valid(void **state)
 
 static void test_nvram_is_kept_and_time_is_not_set(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 
 	for (int reg = 0x0e; reg < 0x80; reg++) {
 		if (reg != 0x32)
@@ -119,7 +92,7 @@ static void test_nvram_is_kept_and_time_is_not_set(void **state)
 
 static void test_nmi_bit_is_no_address(void **state)
 {
-	struct fixture *f = *state;
+	struct platform_rig *f = *state;
 
 	cmos_write(f, 0x80 | 0x40, 0x77);
 	assert_int_equal(cmos_read(f, 0x40), 0x77);
@@ -128,11 +101,14 @@ static void test_nmi_bit_is_no_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_time_is_utc_now, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mode_and_valid, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nvram_is_kept_and_time_is_not_set, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_nmi_bit_is_no_address, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_time_is_utc_now, platform_rig__setup,
+						platform_rig__teardown),
+		cmocka_unit_test_setup_teardown(test_mode_and_valid, platform_rig__setup,
+						platform_rig__teardown),
+		cmocka_unit_test_setup_teardown(test_nvram_is_kept_and_time_is_not_set,
+						platform_rig__setup, platform_rig__teardown),
+		cmocka_unit_test_setup_teardown(test_nmi_bit_is_no_address, platform_rig__setup,
+						platform_rig__teardown),
 	};
 
 	return cmocka_run_group_tests_name("rtc", tests, NULL, NULL);

@@ -137,22 +137,29 @@ static int wait_status(pid_t pid, int options)
 	return status;
 }
 
+/* How a child that uses the terminal ends by @sig; the terminal is as it was then. */
+static int ended_by(struct fixture *f, int sig)
+{
+	pid_t pid = spawn(f);
+	int status;
+
+	assert_true(wait_for(f, is_raw));
+	kill(pid, sig);
+	status = wait_status(pid, 0);
+	assert_true(as_before(f));
+	return status;
+}
+
 static void test_signals_that_end(void **state)
 {
 	static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT,   SIGUSR1, SIGUSR2,
 				      SIGALRM, SIGXCPU, SIGPROF, SIGVTALRM, SIGIO,   SIGPWR};
-	struct fixture *f = *state;
 
 	for (unsigned int i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		pid_t pid = spawn(f);
-		int status;
+		int status = ended_by(*state, signals[i]);
 
-		assert_true(wait_for(f, is_raw));
-		kill(pid, signals[i]);
-		status = wait_status(pid, 0);
 		assert_true(WIFEXITED(status));
 		assert_int_equal(WEXITSTATUS(status), signals[i]);
-		assert_true(as_before(f));
 	}
 }
 
@@ -205,19 +212,13 @@ static void test_file_size_limit(void **state)
 static void test_crashes(void **state)
 {
 	static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
-	struct fixture *f = *state;
 
 	for (unsigned int i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		pid_t pid = spawn(f);
-		int status;
+		int status = ended_by(*state, signals[i]);
 
-		assert_true(wait_for(f, is_raw));
-		kill(pid, signals[i]);
-		status = wait_status(pid, 0);
 		/* still the death that it was */
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(WTERMSIG(status), signals[i]);
-		assert_true(as_before(f));
 	}
 }
 
