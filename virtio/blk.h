@@ -48,7 +48,6 @@ struct virtio_blk_queue {
 	uint64_t shown_at; /* when the first of them became visible; 0: none is */
 	struct pace pace;
 	/* counters, over all activations */
-	uint64_t signals_read; /* all that came through wakefd */
 	uint64_t requests[VIRTIO_BLK_TYPES];
 	uint64_t bytes_read, bytes_written;
 	struct hist batch, latency;

@@ -117,8 +117,8 @@ static uint64_t kicks(struct virtio_queue *queue)
 	uint64_t rest;
 
 	if (poll(&pfd, 1, 0) == 1 && read(queue->wakefd, &rest, sizeof(rest)) == sizeof(rest))
-		bq->signals_read += rest;
-	return bq->signals_read > own ? bq->signals_read - own : 0;
+		queue->signals += rest;
+	return queue->signals > own ? queue->signals - own : 0;
 }
 
 void virtio_blk__stats(struct virtio_blk *blk, unsigned int index, struct virtio_blk_stats *stats)

@@ -289,7 +289,7 @@ static void sleep_until_woken(struct virtio_queue *queue)
 {
 	struct virtio_blk_queue *bq = queue->priv;
 
-	bq->signals_read += disk_queue__wait(&bq->engine, -1);
+	queue->signals += disk_queue__wait(&bq->engine, -1);
 	queue->stats.wakes++;
 }
 

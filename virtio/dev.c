@@ -51,6 +51,8 @@ void virtio_queue__sleep(struct virtio_queue *queue)
 	do {
 		ret = read(queue->wakefd, &count, sizeof(count));
 	} while (ret < 0 && errno == EINTR);
+	if (ret == sizeof(count))
+		queue->signals += count;
 	queue->stats.wakes++;
 }
 

@@ -98,6 +98,7 @@ struct virtio_queue {
 	bool has_thread;
 	struct virtq ring; /* I/O thread's while RUNNING or STOPPING */
 	atomic_ulong pokes; /* signals of lkvm itself on wakefd: virtio_queue__wake() */
+	uint64_t signals; /* all that was read from wakefd, by whom whatever; I/O thread */
 	struct virtio_queue_stats stats;
 	void *priv; /* the device type's, per queue */
 };
