@@ -135,58 +135,21 @@ static void aio__fini(struct disk_queue *q)
 	q->priv = NULL;
 }
 
-static void prepare_direct(struct disk_queue *q, struct disk_req *req)
+static void prepare(struct iocb *cb, const struct disk *disk, const struct disk_req *req,
+		    const struct disk_transfer *t)
 {
-	struct aio_req *ar = aio_of(req);
-	struct iovec *iov;
-	unsigned int nr = disk_req__rest(req, &iov, &ar->bytes);
-	uint64_t pos = req->offset + req->done;
-	int fd = q->disk->fd;
+	bool read = req->op == DISK_READ;
 
-	if (nr == 1 && req->op == DISK_READ)
-		io_prep_pread(&ar->cb, fd, iov->iov_base, iov->iov_len, pos);
-	else if (nr == 1)
-		io_prep_pwrite(&ar->cb, fd, iov->iov_base, iov->iov_len, pos);
-	else if (req->op == DISK_READ)
-		io_prep_preadv(&ar->cb, fd, iov, nr, pos);
+	if (t->nr == 1 && read)
+		io_prep_pread(cb, disk->fd, t->iov->iov_base, t->iov->iov_len, t->pos);
+	else if (t->nr == 1)
+		io_prep_pwrite(cb, disk->fd, t->iov->iov_base, t->iov->iov_len, t->pos);
+	else if (read)
+		io_prep_preadv(cb, disk->fd, t->iov, t->nr, t->pos);
 	else
-		io_prep_pwritev(&ar->cb, fd, iov, nr, pos);
-}
-
-/* Through an aligned copy, a piece at a time; the next piece counts as a rest. */
-static int prepare_bounced(struct disk_queue *q, struct disk_req *req)
-{
-	struct aio_req *ar = aio_of(req);
-	uint64_t rest = req->len - req->done;
-	uint64_t pos = req->offset + req->done;
-
-	ar->bytes = rest < DISK_BOUNCE_MAX ? rest : DISK_BOUNCE_MAX;
-	if (!req->bounce) {
-		int rc = disk_req__alloc_bounce(q->disk, req, ar->bytes);
-
-		if (rc)
-			return rc;
-		q->stats.bounced++;
-	}
-	if (req->op == DISK_READ) {
-		io_prep_pread(&ar->cb, q->disk->fd, req->bounce, ar->bytes, pos);
-		return 0;
-	}
-	disk_req__copy_from_guest(req, req->bounce, ar->bytes);
-	io_prep_pwrite(&ar->cb, q->disk->fd, req->bounce, ar->bytes, pos);
-	return 0;
-}
-
-static void to_pool(struct disk_queue *q, struct disk_req *req)
-{
-	free(req->bounce); /* the worker needs one of another size */
-	req->bounce = NULL;
-	disk_pool__stage(q, req);
-}
-
-static bool is_durable_write(const struct disk_req *req)
-{
-	return req->op == DISK_WRITE && req->durable;
+		io_prep_pwritev(cb, disk->fd, t->iov, t->nr, t->pos);
+	if (disk_req__durable_write(req))
+		cb->aio_rw_flags = RWF_DSYNC;
 }
 
 /* Stage a request, or what is left of it. */
@@ -194,26 +157,20 @@ static void aio__queue(struct disk_queue *q, struct disk_req *req)
 {
 	struct aio_queue *a = q->priv;
 	struct aio_req *ar = aio_of(req);
-	int rc = 0;
+	struct disk_transfer t;
 
 	if (req->op == DISK_FLUSH) {
 		io_prep_fdsync(&ar->cb, q->disk->fd);
-	} else if (disk_req__is_range(req) || !disk_req__position_ok(q->disk, req) ||
-		   (a->no_dsync && is_durable_write(req))) {
-		to_pool(q, req);
+	} else if (a->no_dsync && disk_req__durable_write(req)) {
+		disk_transfer__to_pool(q, req);
 		return;
-	} else if (!req->bounce && disk_req__buffers_ok(q->disk, req)) {
-		prepare_direct(q, req);
 	} else {
-		rc = prepare_bounced(q, req);
-	}
-	if (rc) {
-		disk_queue__finish(q, req, rc);
-		return;
+		if (disk_transfer__next(q, req, &t))
+			return;
+		prepare(&ar->cb, q->disk, req, &t);
+		ar->bytes = t.bytes;
 	}
 	ar->cb.data = req;
-	if (is_durable_write(req))
-		ar->cb.aio_rw_flags = RWF_DSYNC;
 	io_set_eventfd(&ar->cb, q->wakefd);
 	a->staged[a->nr_staged++] = &ar->cb;
 }
@@ -233,10 +190,10 @@ static void refuse_first(struct disk_queue *q, int rc)
 
 	unstage(a, 1);
 	if (req->op == DISK_FLUSH && rc == -EINVAL) {
-		to_pool(q, req); /* no asynchronous flush here */
-	} else if (is_durable_write(req) && (rc == -EINVAL || rc == -EOPNOTSUPP)) {
+		disk_transfer__to_pool(q, req); /* no asynchronous flush here */
+	} else if (disk_req__durable_write(req) && (rc == -EINVAL || rc == -EOPNOTSUPP)) {
 		a->no_dsync = true;
-		to_pool(q, req);
+		disk_transfer__to_pool(q, req);
 	} else {
 		disk_queue__finish(q, req, rc);
 	}
@@ -275,31 +232,11 @@ static void push(struct disk_queue *q)
 	disk_pool__submit(q);
 }
 
-static int transferred(struct disk_queue *q, struct disk_req *req, int64_t res)
-{
-	const struct aio_req *ar = aio_of(req);
-
-	if (res < 0)
-		return res;
-	if (req->op == DISK_FLUSH)
-		return 0;
-	/* a read that meets the end: the file was cut under us */
-	if (res == 0 || (uint64_t)res > ar->bytes)
-		return -EIO;
-	if (req->bounce && req->op == DISK_READ)
-		disk_req__copy_to_guest(req, req->bounce, res);
-	disk_req__advance(req, res);
-	if (req->done == req->len)
-		return 0;
-	q->stats.shorts += (uint64_t)res < ar->bytes;
-	return 1;
-}
-
 static void event(struct disk_queue *q, const struct io_event *ev)
 {
 	struct aio_queue *a = q->priv;
 	struct disk_req *req = ev->data;
-	int rc = transferred(q, req, (int64_t)ev->res);
+	int rc = disk_transfer__done(q, req, aio_of(req)->bytes, (int64_t)ev->res);
 
 	q->stats.signals++;
 	a->in_kernel--;

@@ -52,6 +52,31 @@ void disk_req__copy_to_guest(const struct disk_req *req, const void *buf, size_t
 /* Make req->bounce, aligned for the disk.  0 or -ENOMEM. */
 int disk_req__alloc_bounce(const struct disk *disk, struct disk_req *req, size_t size);
 
+/* transfer.c: for the I/O thread */
+
+/* One operation of the kernel. */
+struct disk_transfer {
+	uint64_t pos, bytes;
+	struct iovec *iov; /* the request's own, or &copy */
+	unsigned int nr; /* with 1 the kernel needs no array that stays */
+	struct iovec copy;
+};
+
+/*
+ * What goes next of a request that is no flush.  0: *@t says what; 1: nothing,
+ * the request went to the workers (staged) or is finished with an error.
+ */
+int disk_transfer__next(struct disk_queue *q, struct disk_req *req, struct disk_transfer *t);
+/* @res of an operation on @bytes: 0 or -errno finish the request, 1: there is more to transfer. */
+int disk_transfer__done(struct disk_queue *q, struct disk_req *req, uint64_t bytes, int64_t res);
+/* Whatever is left of the request is for the workers. */
+void disk_transfer__to_pool(struct disk_queue *q, struct disk_req *req);
+
+static inline bool disk_req__durable_write(const struct disk_req *req)
+{
+	return req->op == DISK_WRITE && req->durable;
+}
+
 /*
  * pool.c: the worker threads of one disk.  They run whole requests
  * synchronously, and are the place for everything that would make an I/O
