@@ -14,6 +14,17 @@ CPPFLAGS += -Iinclude -D_GNU_SOURCE
 CFLAGS   += -std=gnu11 $(OPT) $(WARN) -pthread -fPIE -fno-strict-aliasing -fstack-protector-strong
 LDLIBS   := -laio -pthread
 
+# Optional libraries, used where one that is new enough is there; WITH_LIBURING= does without.
+WITH_LIBURING ?= $(shell printf '%b\n' '\043include <liburing.h>' 'int main(void) {' \
+	'struct io_uring r = {.flags = IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG};' \
+	'return io_uring_register(0, 0, 0, 0) + io_uring_register_ring_fd(&r) +' \
+	'io_uring_submit_and_get_events(&r); }' | \
+	$(CC) -x c - -luring -o /dev/null 2>/dev/null && echo yes)
+ifneq ($(WITH_LIBURING),)
+CPPFLAGS += -DHAVE_LIBURING
+LDLIBS   += -luring
+endif
+
 # Static where the libraries allow it: one file to copy, and the dynamic linker
 # is a third of what a start costs.  STATIC= links dynamically.
 STATIC ?= $(shell echo 'int main(void) { return 0; }' | $(CC) -static-pie -fPIE -x c - \

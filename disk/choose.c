@@ -29,6 +29,9 @@
 /* For auto, the best first.  The last one can always be had. */
 static const struct disk_engine_ops *const order_direct[] = {
 	&disk_aio_ops,
+#ifdef HAVE_LIBURING
+	&disk_uring_ops,
+#endif
 	&disk_threads_ops,
 	NULL,
 };
@@ -53,6 +56,9 @@ static const struct disk_engine_ops *by_name(enum disk_engine_kind kind)
 	case DISK_ENGINE_NULL:
 		return &disk_null_ops;
 	case DISK_ENGINE_URING:
+#ifdef HAVE_LIBURING
+		return &disk_uring_ops;
+#endif
 	case DISK_ENGINE_AUTO:
 	default:
 		return NULL;

@@ -14,6 +14,9 @@
 extern const struct disk_engine_ops disk_aio_ops;
 extern const struct disk_engine_ops disk_threads_ops;
 extern const struct disk_engine_ops disk_null_ops;
+#ifdef HAVE_LIBURING
+extern const struct disk_engine_ops disk_uring_ops;
+#endif
 
 /* null.c: what disk__open() does where there is nothing to open; ->path is set.  0 or -EINVAL. */
 int disk_null__open(struct disk *disk, const struct disk_params *params, struct lk_err *err);

@@ -77,9 +77,16 @@ struct disk {
 	uint64_t null_latency; /* nanoseconds */
 	enum disk_engine_kind wanted;
 	const struct disk_engine_ops *engine; /* of the queues that are made from now on */
+	unsigned int engine_flags; /* what its probe found out */
 	void *shared; /* the engine's part common to all queues, or NULL */
 	/* Which engine and why, for --debug; a disk_queue__init() can add to it. */
 	char note[512];
+	/*
+	 * For --debug when the VM ends: what the host refused a queue of the
+	 * engine's in disk_queue__attach(), which goes on without; NULL: nothing.
+	 * Atomic; a string constant.
+	 */
+	const char *lost;
 };
 
 /*

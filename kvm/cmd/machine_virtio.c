@@ -98,6 +98,9 @@ void step__disks_down(struct machine *m)
 			virtio_pci__fini(&m->disk[i].pci);
 		if (m->disk[i].has_blk)
 			virtio_blk__fini(&m->disk[i].blk);
+		if (m->disk[i].has_blk && m->disk[i].disk.lost)
+			log__debug(&m->vm.log, "disk %s: %s", m->opts->disk[i].path,
+				   m->disk[i].disk.lost);
 		m->disk[i].has_pci = m->disk[i].has_blk = false;
 	}
 }

@@ -10,6 +10,12 @@
 #define LKVM_VERSION "unknown"
 #endif
 
+#ifdef HAVE_LIBURING
+#define HAVE_URING 1
+#else
+#define HAVE_URING 0
+#endif
+
 void cmd_version__help(FILE *out)
 {
 	fprintf(out, "Usage: lkvm version\n\n"
@@ -27,6 +33,7 @@ int cmd_version(int argc, char **argv, struct timeline *tl)
 	printf("lkvm %s\n", LKVM_VERSION);
 	printf("compiler  %s\n", __VERSION__);
 	printf("KVM API   %d\n", KVM_API_VERSION);
-	printf("engines   aio (libaio) threads\n");
+	printf("engines   aio (libaio), uring (%s), threads, null\n",
+	       HAVE_URING ? "liburing" : "not built in: no liburing");
 	return STATUS_OK;
 }

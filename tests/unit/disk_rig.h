@@ -31,6 +31,9 @@ struct rig {
 	struct disk disk;
 	struct disk_queue q[2];
 	unsigned int nr_queues;
+	enum disk_engine_kind engine; /* of rig__open_mode(): auto where nothing is said */
+	const struct iovec *mem; /* of the queues, or NULL */
+	unsigned int nr_mem;
 	struct lk_err err;
 };
 
@@ -95,7 +98,8 @@ static inline uint64_t rig__file_size(struct rig *rig)
 
 static inline int rig__open_mode(struct rig *rig, enum disk_cache cache, bool read_only)
 {
-	struct disk_params params = {.path = rig->path, .cache = cache, .read_only = read_only};
+	struct disk_params params = {
+		.path = rig->path, .cache = cache, .read_only = read_only, .engine = rig->engine};
 
 	rig->err.msg[0] = '\0';
 	return disk__open(&rig->disk, &params, &rig->err);
@@ -109,11 +113,13 @@ static inline int rig__open_as(struct rig *rig, bool direct, bool read_only)
 static inline void rig__add_queue(struct rig *rig, unsigned int depth)
 {
 	struct disk_queue *q = &rig->q[rig->nr_queues];
-	int fd = eventfd(0, EFD_CLOEXEC);
+	struct disk_queue_params params = {.depth = depth,
+					   .wakefd = eventfd(0, EFD_CLOEXEC),
+					   .mem = rig->mem,
+					   .nr_mem = rig->nr_mem};
 
-	assert_true(fd >= 0);
-	if (disk_queue__init(q, &rig->disk,
-			     &(struct disk_queue_params) {.depth = depth, .wakefd = fd}, &rig->err))
+	assert_true(params.wakefd >= 0);
+	if (disk_queue__init(q, &rig->disk, &params, &rig->err))
 		fail_msg("%s", rig->err.msg);
 	disk_queue__attach(q);
 	rig->nr_queues++;

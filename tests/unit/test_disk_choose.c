@@ -131,9 +131,9 @@ static void no_more_aio(void **state)
 	rig__add_queue(rig, 8);
 	hog__release(&hog);
 	assert_string_equal(rig->q[0].engine->name, "aio");
-	assert_string_equal(rig->q[1].engine->name, "threads");
+	assert_string_not_equal(rig->q[1].engine->name, "aio");
 	expect_word(rig->disk.note, "fs.aio-max-nr");
-	expect_word(rig->disk.note, "engine threads for");
+	expect_word(rig->disk.note, "for the other queues");
 	for (i = 0; i < 2; i++) { /* both reach the same bytes */
 		rig__fill(buf, i * 4096, 4096);
 		assert_int_equal(rig__io(&rig->q[i], DISK_WRITE, i * 4096, buf, 4096), 0);

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The io_uring engine, with a submit that can be made to misbehave. */
+#include "disk_rig.h"
+
+#ifdef HAVE_LIBURING
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "disk/uring.h"
+
+static struct plan {
+	unsigned int calls; /* counted here, to hold the engine's own count against */
+	unsigned int refuse; /* that many calls refuse first ... */
+	int refuse_code; /* ... with this */
+	unsigned int take_max; /* accept no more in one call; 0: all */
+	unsigned int shorten; /* let a transfer be no longer; 0: as it is */
+	const struct disk_req *spoil; /* this one has a bad buffer */
+	unsigned int fixed, fixed_files; /* requests seen that used what is registered */
+	bool other_ring; /* made with ... */
+	unsigned int ring_flags; /* ... these flags alone */
+	int durable; /* rw_flags of the last write seen */
+} plan;
+
+static bool is_single(const struct io_uring_sqe *sqe)
+{
+	return sqe->opcode == IORING_OP_READ || sqe->opcode == IORING_OP_WRITE ||
+	       sqe->opcode == IORING_OP_READ_FIXED || sqe->opcode == IORING_OP_WRITE_FIXED;
+}
+
+static void look_at(struct io_uring_sqe *sqe)
+{
+	bool fixed = sqe->opcode == IORING_OP_READ_FIXED || sqe->opcode == IORING_OP_WRITE_FIXED;
+
+	plan.fixed += fixed;
+	plan.fixed_files += sqe->flags & IOSQE_FIXED_FILE ? 1 : 0;
+	if (sqe->opcode == IORING_OP_WRITE || sqe->opcode == IORING_OP_WRITE_FIXED)
+		plan.durable = sqe->rw_flags;
+	if (plan.shorten && is_single(sqe) && sqe->len > plan.shorten)
+		sqe->len = plan.shorten;
+	if (plan.spoil && sqe->user_data == (uintptr_t)plan.spoil) {
+		sqe->opcode = IORING_OP_READ;
+		sqe->addr = 0;
+	}
+}
+
+/* Stands before the library's. */
+int io_uring_submit_and_get_events(struct io_uring *ring)
+{
+	struct io_uring_sq *sq = &ring->sq;
+	unsigned int i, nr = sq->sqe_tail - *sq->khead;
+	int rc;
+
+	plan.calls++;
+	if (plan.refuse) {
+		plan.refuse--;
+		return plan.refuse_code;
+	}
+	if (plan.take_max && nr > plan.take_max)
+		nr = plan.take_max;
+	for (i = 0; i < nr; i++) {
+		unsigned int at = (*sq->khead + i) & *sq->kring_mask;
+
+		look_at(&sq->sqes[at]);
+		sq->array[at] = at;
+	}
+	__atomic_store_n(sq->ktail, *sq->khead + nr, __ATOMIC_RELEASE);
+	sq->sqe_head = *sq->khead + nr;
+	rc = io_uring_enter(ring->ring_fd, nr, 0, IORING_ENTER_GETEVENTS, NULL);
+	return rc;
+}
+
+static int setup(void **state)
+{
+	int rc = rig__setup(state);
+
+	plan = (struct plan) {0};
+	if (!rc)
+		((struct rig *)*state)->engine = DISK_ENGINE_URING;
+	return rc;
+}
+
+static void start_as(struct rig *rig, bool direct, uint64_t size, unsigned int depth)
+{
+	int rc;
+
+	rig__make_file(rig, size);
+	rc = rig__open_as(rig, direct, false);
+	if (rc == -EPERM || rc == -ENOSYS || (rc == -EINVAL && direct)) {
+		print_message("skipped: %s\n", rig->err.msg);
+		skip();
+	}
+	if (rc)
+		fail_msg("%s", rig->err.msg);
+	if (plan.other_ring)
+		rig->disk.engine_flags = plan.ring_flags;
+	rig__add_queue(rig, depth);
+	assert_string_equal(rig->q[0].engine->name, "uring");
+}
+
+static void start(struct rig *rig, uint64_t size, unsigned int depth)
+{
+	start_as(rig, true, size, depth);
+}
+
+static void each_operation_as(struct rig *rig, bool direct)
+{
+	struct disk_req flush = {.op = DISK_FLUSH};
+	struct disk_queue *q = &rig->q[0];
+	char *buf = rig__alloc(8192);
+
+	start_as(rig, direct, 1 << 20, 8);
+	rig__fill(buf, 4096, 8192);
+	assert_int_equal(rig__io(q, DISK_WRITE, 4096, buf, 8192), 0);
+	assert_int_equal(rig__run(q, &flush), 0);
+	memset(buf, 0, 8192);
+	assert_int_equal(rig__io(q, DISK_READ, 4096, buf, 8192), 0);
+	rig__check(buf, 4096, 8192);
+	assert_int_equal(rig__file_size(rig), 1 << 20);
+	assert_int_equal(q->stats.submits, 3);
+	assert_int_equal(q->stats.submitted, 3);
+	assert_int_equal(q->stats.bounced, 0);
+	assert_int_equal(plan.fixed_files, 3);
+	rig__stop(rig);
+	free(buf);
+}
+
+static void each_operation(void **state)
+{
+	each_operation_as(*state, false);
+	plan = (struct plan) {0};
+	each_operation_as(*state, true);
+}
+
+static void many_in_flight_one_submit(void **state)
+{
+	struct rig *rig = *state;
+
+	start(rig, 100 * 4096, 100);
+	rig__many(rig, 100);
+	assert_int_equal(rig->q[0].stats.submits, 2);
+	assert_int_equal(rig->q[0].stats.submitted, 200);
+	assert_int_equal(plan.calls, 2);
+}
+
+/* More requests than the submission ring has entries. */
+static void deeper_than_the_ring(void **state)
+{
+	struct rig *rig = *state;
+
+	start_as(rig, false, 1024 * 4096, 1024);
+	rig__many(rig, 1024);
+	assert_int_equal(rig->q[0].stats.submitted, 2048);
+	assert_int_equal(rig->q[0].stats.submits, plan.calls);
+}
+
+static void more_buffers_than_one_call_takes(void **state)
+{
+	struct rig *rig = *state;
+
+	start(rig, 2 << 20, 8);
+	rig__vectors(rig);
+	assert_int_equal(rig->q[0].stats.shorts, 0);
+}
+
+static void bounced_in_pieces(void **state)
+{
+	struct rig *rig = *state;
+
+	start(rig, 2 << 20, 8);
+	rig__set_align(rig, 4096);
+	rig->disk.geo.offset_align = 512;
+	rig__vectors(rig);
+	assert_int_equal(rig->q[0].stats.bounced, 2);
+	assert_int_equal(rig->q[0].stats.shorts, 0);
+}
+
+static void partial_acceptance(void **state)
+{
+	struct rig *rig = *state;
+
+	plan.take_max = 3;
+	start(rig, 100 * 4096, 100);
+	rig__many(rig, 100);
+	assert_int_equal(rig->q[0].stats.submits, plan.calls);
+	assert_int_equal(rig->q[0].stats.submitted, 200);
+}
+
+/* No room with requests in flight: the rest goes with the next completion, without a submit. */
+static void no_room_then_completion(void **state)
+{
+	struct rig *rig = *state;
+	struct disk_req req[2];
+	struct iovec iov[2];
+	struct disk_queue *q = &rig->q[0];
+	char *buf = rig__alloc(8192);
+	unsigned int i;
+
+	start(rig, 65536, 8);
+	for (i = 0; i < 2; i++) {
+		iov[i] = (struct iovec) {buf + i * 4096, 4096};
+		req[i] = rig__req(DISK_READ, i * 4096, &iov[i], 1);
+		disk_queue__queue(q, &req[i]);
+		plan.refuse = i;
+		plan.refuse_code = -EBUSY;
+		disk_queue__submit(q);
+	}
+	assert_int_equal(plan.calls, 2); /* it did not spin */
+	assert_int_equal(q->stats.submitted, 1);
+	rig__drain(q);
+	assert_int_equal(req[0].res | req[1].res, 0);
+	assert_int_equal(q->stats.submitted, 2);
+	free(buf);
+}
+
+/* No room with nothing in flight: a few tries, then an error; the ring goes on to work. */
+static void no_room_ever(void **state)
+{
+	struct rig *rig = *state;
+	char *buf = rig__alloc(4096);
+
+	start(rig, 65536, 8);
+	plan.refuse = 3;
+	plan.refuse_code = -EAGAIN;
+	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 0, buf, 4096), 0);
+	assert_int_equal(plan.calls, 4);
+	plan.refuse = 1000000;
+	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 0, buf, 4096), -EAGAIN);
+	assert_in_range(plan.calls, 5, 100);
+	plan.refuse = 1;
+	plan.refuse_code = -EPERM; /* at once */
+	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 0, buf, 4096), -EPERM);
+	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 0, buf, 4096), 0);
+	rig__many(rig, 8);
+	free(buf);
+}
+
+/* At each position of a batch one has a bad buffer, and fails alone. */
+static void one_of_a_batch_fails(void **state)
+{
+	struct rig *rig = *state;
+	struct disk_queue *q = &rig->q[0];
+	char *buf = rig__alloc(16 * 4096);
+	struct disk_req req[16];
+	struct iovec iov[16];
+	unsigned int bad, i;
+
+	start(rig, 16 * 4096, 16);
+	rig__many(rig, 16);
+	for (bad = 0; bad < 16; bad++) {
+		for (i = 0; i < 16; i++) {
+			iov[i] = (struct iovec) {buf + i * 4096, 4096};
+			req[i] = rig__req(DISK_READ, i * 4096, &iov[i], 1);
+			disk_queue__queue(q, &req[i]);
+		}
+		plan.spoil = &req[bad];
+		disk_queue__submit(q);
+		for (i = 0; i < 16; i++) {
+			const struct disk_req *r = rig__wait(q);
+
+			assert_int_equal(r->res, r == &req[bad] ? -EFAULT : 0);
+		}
+	}
+	assert_int_equal(q->in_flight, 0);
+	free(buf);
+}
+
+static void short_transfers_go_on(void **state)
+{
+	struct rig *rig = *state;
+	struct disk_queue *q = &rig->q[0];
+	char *buf = rig__alloc(20480);
+
+	plan.shorten = 4096;
+	start(rig, 65536, 8);
+	rig__fill(buf, 8192, 16384);
+	assert_int_equal(rig__io(q, DISK_WRITE, 8192, buf, 16384), 0);
+	assert_int_equal(q->stats.shorts, 3);
+	memset(buf, 0, 16384);
+	assert_int_equal(rig__io(q, DISK_READ, 8192, buf, 16384), 0);
+	rig__check(buf, 8192, 16384);
+	assert_int_equal(q->stats.shorts, 6);
+	rig__set_align(rig, 512); /* the same through a copy */
+	rig__fill(buf + 1, 8192, 16384);
+	assert_int_equal(rig__io(q, DISK_WRITE, 8192, buf + 1, 16384), 0);
+	memset(buf, 0, 16385);
+	assert_int_equal(rig__io(q, DISK_READ, 8192, buf + 3, 16384), 0);
+	rig__check(buf + 3, 8192, 16384);
+	assert_int_equal(q->stats.bounced, 2);
+	assert_int_equal(q->stats.shorts, 12);
+	free(buf);
+}
+
+static void truncated_file(void **state)
+{
+	struct rig *rig = *state;
+	char *buf = rig__alloc(4096);
+
+	start(rig, 65536, 8);
+	assert_int_equal(truncate(rig->path, 6144 + 100), 0);
+	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 4096, buf, 4096), -EIO);
+	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 8192, buf, 4096), -EIO);
+	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 0, buf, 4096), 0);
+	free(buf);
+}
+
+static void durable_write(void **state)
+{
+	struct rig *rig = *state;
+	char *buf = rig__alloc(4096);
+	struct iovec iov = {buf, 4096};
+	struct disk_req req = rig__req(DISK_WRITE, 0, &iov, 1);
+
+	start_as(rig, false, 65536, 8);
+	assert_int_equal(rig__io(&rig->q[0], DISK_WRITE, 0, buf, 4096), 0);
+	assert_int_equal(plan.durable, 0);
+	req.durable = true;
+	assert_int_equal(rig__run(&rig->q[0], &req), 0);
+	assert_int_equal(plan.durable, RWF_DSYNC);
+	free(buf);
+}
+
+/*
+ * Registered memory: used where a request is one piece inside it; what crosses
+ * a border of 1 GiB, the kernel's limit, or lies elsewhere goes the other way.
+ */
+static void registered_memory(void **state)
+{
+	enum {
+		HALF = 8 << 20
+	};
+	struct rig *rig = *state;
+	struct disk_queue *q = &rig->q[0];
+	size_t len = 2 * HALF;
+	char *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec region[2] = {{mem, HALF}, {mem + HALF, HALF}};
+	char *other = rig__alloc(4096);
+	struct iovec two[2] = {{mem, 4096}, {mem + 8192, 4096}};
+	struct disk_req req;
+
+	assert_ptr_not_equal(mem, MAP_FAILED);
+	rig->mem = region;
+	rig->nr_mem = 2;
+	start(rig, 65536, 8);
+	if (!((struct uring_queue *)q->priv)->nr_bufs) {
+		print_message("skipped: the host does not let us register memory\n");
+		skip();
+	}
+	rig__fill(mem + HALF + 4096, 0, 8192);
+	assert_int_equal(rig__io(q, DISK_WRITE, 0, mem + HALF + 4096, 8192), 0);
+	assert_int_equal(plan.fixed, 1);
+	assert_int_equal(rig__io(q, DISK_READ, 0, mem, 8192), 0);
+	assert_int_equal(plan.fixed, 2);
+	rig__check(mem, 0, 8192);
+	assert_int_equal(rig__io(q, DISK_READ, 0, mem + HALF - 4096, 8192), 0);
+	assert_int_equal(plan.fixed, 2);
+	rig__check(mem + HALF - 4096, 0, 8192);
+	assert_int_equal(rig__io(q, DISK_READ, 4096, other, 4096), 0);
+	assert_int_equal(plan.fixed, 2);
+	rig__check(other, 4096, 4096);
+	req = rig__req(DISK_READ, 0, two, 2);
+	assert_int_equal(rig__run(q, &req), 0);
+	assert_int_equal(plan.fixed, 2);
+	rig__stop(rig);
+	munmap(mem, len);
+	free(other);
+}
+
+/* A signal by somebody else: told once, whether it came before the wait or during it. */
+static void *signaller(void *arg)
+{
+	eventfd_write(*(int *)arg, 5);
+	return NULL;
+}
+
+static void wakes_for_others(void **state)
+{
+	struct rig *rig = *state;
+	struct disk_queue *q = &rig->q[0];
+	pthread_t thread;
+	uint64_t n;
+
+	start(rig, 65536, 8);
+	assert_int_equal(disk_queue__wait(q, 0), 0);
+	assert_int_equal(disk_queue__wait(q, 1000000), 0);
+	assert_int_equal(eventfd_write(q->wakefd, 3), 0);
+	for (n = 0; !n; disk_queue__reap(q))
+		n = disk_queue__wait(q, -1);
+	assert_int_equal(n, 3);
+	assert_int_equal(disk_queue__wait(q, 0), 0);
+	assert_int_equal(pthread_create(&thread, NULL, signaller, &q->wakefd), 0);
+	for (n = 0; !n; disk_queue__reap(q))
+		n = disk_queue__wait(q, -1);
+	assert_int_equal(n, 5);
+	pthread_join(thread, NULL);
+	assert_int_equal(disk_queue__wait(q, 0), 0);
+	assert_int_equal(q->stats.signals, 0);
+	rig__many(rig, 8);
+	assert_int_equal(eventfd_write(q->wakefd, 2), 0); /* meanwhile it may be read elsewhere */
+	assert_int_equal(disk_queue__sleep(q, -1), 2);
+	assert_int_equal(disk_queue__wait(q, 1000000), 0);
+}
+
+/* Who does not sleep but looks: sees completions all the same. */
+static void spinning(void **state)
+{
+	struct rig *rig = *state;
+	struct disk_queue *q = &rig->q[0];
+	char *buf = rig__alloc(4096);
+	struct iovec iov = {buf, 4096};
+	unsigned int i;
+
+	start(rig, 65536, 8);
+	for (i = 0; i < 50; i++) {
+		struct disk_req req = rig__req(DISK_WRITE, 0, &iov, 1);
+
+		disk_queue__queue(q, &req);
+		disk_queue__submit(q);
+		do {
+			while (!disk_queue__ready(q))
+				;
+		} while (!disk_queue__reap(q));
+		assert_int_equal(req.res, 0);
+	}
+	assert_int_equal(q->stats.waits, 0);
+	free(buf);
+}
+
+/* Kernels that lack the newer kinds of rings, or whose io_uring_register is closed. */
+static void older_rings(void **state)
+{
+	static const unsigned int flags[] = {IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
+					     0};
+	struct rig *rig = *state;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		plan.ring_flags = flags[i];
+		plan.other_ring = true;
+		wakes_for_others(state);
+		assert_int_equal(((struct uring_queue *)rig->q[0].priv)->ring.flags &
+					 ~IORING_SETUP_CQSIZE,
+				 flags[i]);
+		rig__stop(rig);
+		spinning(state);
+		rig__stop(rig);
+	}
+}
+
+/* Made in one thread, used in another, ended in the first: as a queue of a VM is. */
+static void *use_queue(void *arg)
+{
+	struct disk_queue *q = arg;
+	char *buf = rig__alloc(4096);
+
+	disk_queue__attach(q);
+	assert_int_equal(rig__io(q, DISK_WRITE, 0, buf, 4096), 0);
+	assert_int_equal(rig__io(q, DISK_READ, 0, buf, 4096), 0);
+	free(buf);
+	return NULL;
+}
+
+static void thread_of_its_own(void **state)
+{
+	struct rig *rig = *state;
+	struct disk_queue_params params = {.depth = 4, .wakefd = eventfd(0, EFD_CLOEXEC)};
+	pthread_t thread;
+
+	rig__make_file(rig, 65536);
+	if (rig__open_as(rig, false, false))
+		skip();
+	assert_int_equal(disk_queue__init(&rig->q[0], &rig->disk, &params, &rig->err), 0);
+	rig->nr_queues = 1;
+	assert_int_equal(pthread_create(&thread, NULL, use_queue, &rig->q[0]), 0);
+	pthread_join(thread, NULL);
+	assert_false(((struct uring_queue *)rig->q[0].priv)->dead);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig__teardown)
+	const struct CMUnitTest tests[] = {
+		T(each_operation),
+		T(many_in_flight_one_submit),
+		T(deeper_than_the_ring),
+		T(more_buffers_than_one_call_takes),
+		T(bounced_in_pieces),
+		T(partial_acceptance),
+		T(no_room_then_completion),
+		T(no_room_ever),
+		T(one_of_a_batch_fails),
+		T(short_transfers_go_on),
+		T(truncated_file),
+		T(durable_write),
+		T(registered_memory),
+		T(wakes_for_others),
+		T(spinning),
+		T(older_rings),
+		T(thread_of_its_own),
+	};
+
+	return cmocka_run_group_tests_name("disk uring", tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+	print_message("skipped: built without liburing\n");
+	return 0;
+}
+
+#endif
