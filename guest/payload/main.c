@@ -12,7 +12,7 @@ static const struct {
 	{"crash", test__crash},	  {"ram", test__ram},
 	{"ids", test__ids},	  {"pci", test__pci},
 	{"blk", test__blk},	  {"bench", test__bench},
-	{"lines", test__lines},
+	{"lines", test__lines},	  {"durable", test__durable},
 };
 
 void payload__start(uint64_t boot_params, uint32_t pvh_info);

@@ -185,6 +185,7 @@ int test__ram(void);
 int test__ids(void);
 int test__pci(void);
 int test__blk(void);
+int test__durable(void);
 int test__bench(void);
 
 #endif
