@@ -36,6 +36,8 @@ struct blk_rig {
 	unsigned int range_seen; /* discards and write zeroes */
 	bool range_unmap; /* of the last one */
 	bool shuffle; /* complete in any order, and some later */
+	bool one_by_one; /* each second call of reap finds one */
+	bool found_one;
 	unsigned int hold; /* calls of reap that find nothing yet */
 	uint64_t fail_offset; /* the request there ends with -EIO */
 	void (*on_submit)(struct blk_rig *r);
@@ -45,7 +47,7 @@ struct blk_rig {
 static inline void rig__stop(struct blk_rig *r)
 {
 	atomic_store(&r->q->state, VIRTIO_QUEUE_STOPPING);
-	eventfd_write(r->q->wakefd, 1);
+	virtio_queue__wake(r->q);
 }
 
 /* ---- transport ---- */
@@ -99,6 +101,12 @@ static inline void fake_queue(struct disk_queue *q, struct disk_req *req)
 	r->staged[r->nr_staged++] = req;
 }
 
+static inline void fake_wake(struct disk_queue *q)
+{
+	eventfd_write(q->wakefd, 1);
+	q->stats.signals++;
+}
+
 static inline void fake_submit(struct disk_queue *q)
 {
 	struct blk_rig *r = q->disk->shared;
@@ -110,7 +118,7 @@ static inline void fake_submit(struct disk_queue *q)
 	r->submits++;
 	/* what completes at once is found by the next reap, and wakes nobody up */
 	if (r->shuffle || r->hold)
-		eventfd_write(q->wakefd, 1);
+		fake_wake(q);
 	if (r->on_submit)
 		r->on_submit(r);
 }
@@ -155,8 +163,15 @@ static inline struct disk_req *fake_reap(struct disk_queue *q)
 		return NULL;
 	if (r->hold || (r->shuffle && rand_r(&r->seed) % 4 == 0)) {
 		r->hold -= r->hold ? 1 : 0;
-		eventfd_write(q->wakefd, 1);
+		fake_wake(q);
 		return NULL;
+	}
+	if (r->one_by_one) {
+		r->found_one = !r->found_one;
+		if (!r->found_one) {
+			fake_wake(q);
+			return NULL;
+		}
 	}
 	if (r->shuffle)
 		i = rand_r(&r->seed) % r->nr_running;
@@ -177,12 +192,14 @@ static const struct disk_engine_ops fake_engine = {
 
 /* ---- the rig ---- */
 
-static inline struct blk_rig *rig__new(uint16_t size, uint32_t block, bool read_only)
+static inline struct blk_rig *rig__new_tuned(uint16_t size, uint32_t block, bool read_only,
+					     const struct virtio_blk_tuning *tuning)
 {
 	struct blk_rig *r = calloc(1, sizeof(*r));
 	struct virtio_blk_params params = {
 		.nr_queues = 1,
 		.queue_size = size,
+		.tuning = *tuning,
 		.serial = "0123456789abcdefghij",
 	};
 	unsigned int i;
@@ -215,6 +232,13 @@ static inline struct blk_rig *rig__new(uint16_t size, uint32_t block, bool read_
 	if (virtq__init(&r->q->ring, &r->d.mem, &r->d.layout))
 		abort();
 	return r;
+}
+
+static inline struct blk_rig *rig__new(uint16_t size, uint32_t block, bool read_only)
+{
+	static const struct virtio_blk_tuning none;
+
+	return rig__new_tuned(size, block, read_only, &none);
 }
 
 static inline void rig__free(struct blk_rig *r)

@@ -206,6 +206,61 @@ static void test_more_entries_than_heads(void **state)
 	rig__free(r);
 }
 
+/* batch=N: no submit takes more, and the answers are one interrupt all the same. */
+static void test_batch_limit(void **state)
+{
+	static const struct {
+		unsigned int batch, submits;
+	} t[] = {{1, SLOTS}, {2, (SLOTS + 1) / 2}, {SLOTS - 1, 2}, {SLOTS, 1}, {1024, 1}};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		const struct virtio_blk_tuning tuning = {.batch = t[i].batch};
+		struct blk_rig *r = rig__new_tuned(SIZE, 512, false, &tuning);
+
+		offer(r, SLOTS);
+		rig__run(r, SLOTS);
+		assert_int_equal(collect(r), SLOTS);
+		assert_int_equal(r->submits, t[i].submits);
+		assert_int_equal(r->signals, 1);
+		assert_int_equal(r->q->stats.drains, t[i].submits);
+		check_sums(r, SLOTS, 0);
+		rig__free(r);
+	}
+}
+
+/*
+ * coalesce=USEC: the engine finishes one request more each time it is asked.
+ * Without it each is an interrupt of its own; with it they collect, and the last
+ * one, with nothing behind it, is never held.
+ */
+static void test_signal_is_held(void **state)
+{
+	unsigned int signals[2], mode;
+
+	(void)state;
+	for (mode = 0; mode < 2; mode++) {
+		const struct virtio_blk_tuning tuning = {
+			.coalesce = mode ? VIRTIO_BLK_FIXED : VIRTIO_BLK_OFF,
+			.coalesce_ns = 100000,
+			.coalesce_nr = 5,
+		};
+		struct blk_rig *r = rig__new_tuned(SIZE, 512, false, &tuning);
+
+		r->one_by_one = true;
+		offer(r, SLOTS);
+		rig__run(r, SLOTS);
+		assert_int_equal(collect(r), SLOTS);
+		check_sums(r, SLOTS, 0);
+		signals[mode] = r->signals;
+		assert_int_equal(r->q->stats.holds > 0, mode);
+		rig__free(r);
+	}
+	assert_int_equal(signals[0], SLOTS);
+	assert_in_range(signals[1], (SLOTS + 4) / 5, SLOTS - 1);
+}
+
 /* ---- driver and I/O thread side by side ---- */
 
 static struct blk_rig *threaded_rig(bool event_idx)
@@ -255,6 +310,7 @@ static void spin(unsigned int *seed)
 static void stress(bool event_idx, unsigned int depth, bool shuffle, unsigned int total)
 {
 	struct blk_rig *r = threaded_rig(event_idx);
+	struct virtio_blk_stats stats;
 	uint16_t free_slot[SLOTS];
 	unsigned int nr_free, sent = 0, done = 0, kicks = 0, seed = depth;
 	uint32_t id, len;
@@ -271,7 +327,7 @@ static void stress(bool event_idx, unsigned int depth, bool shuffle, unsigned in
 		}
 		spin(&seed);
 		if (r->d.avail_idx != r->d.published && vqd__publish(&r->d)) {
-			virtio_queue__wake(r->q);
+			virtio_queue__kick(r->q);
 			kicks++;
 		}
 		vqd__interrupts(&r->d, false);
@@ -292,6 +348,14 @@ static void stress(bool event_idx, unsigned int depth, bool shuffle, unsigned in
 		      atomic_load(&r->signals));
 	assert_true(r->signals <= total);
 	assert_true(kicks <= total);
+	virtio_dev__stop_threads(&r->blk.dev);
+	virtio_blk__stats(&r->blk, 0, &stats);
+	assert_int_equal(stats.queue.kicks, kicks); /* apart from completions and the stop */
+	assert_int_equal(stats.requests[VIRTIO_BLK_READS], total);
+	assert_int_equal(stats.bytes_read, 512ULL * total);
+	assert_int_equal(hist__count(&stats.batch), stats.queue.drains);
+	assert_int_equal(stats.batch.sum, total);
+	assert_int_equal(hist__count(&stats.latency), total);
 	threaded_free(r);
 }
 
@@ -351,6 +415,8 @@ int main(void)
 		cmocka_unit_test(test_mixed_batch),
 		cmocka_unit_test(test_error_at_each_position),
 		cmocka_unit_test(test_no_interrupt_wanted),
+		cmocka_unit_test(test_batch_limit),
+		cmocka_unit_test(test_signal_is_held),
 		cmocka_unit_test(test_stop_in_flight),
 		cmocka_unit_test(test_broken_behind_good),
 		cmocka_unit_test(test_more_entries_than_heads),
