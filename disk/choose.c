@@ -24,7 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine.h"
+#include "fault.h"
 
 /* For auto, the best first.  The last one can always be had. */
 static const struct disk_engine_ops *const order_direct[] = {
@@ -132,6 +132,8 @@ int disk_choose__engine(struct disk *disk, enum disk_engine_kind kind, struct lk
 		return rc;
 	note(disk, "; alignment %u in memory, %u on disk", disk->geo.mem_align,
 	     disk->geo.offset_align);
+	if (disk->fault)
+		note(disk, "; with faults on purpose");
 	return 0;
 }
 
@@ -149,6 +151,16 @@ static const struct disk_engine_ops *next_engine(struct disk *disk)
 	return NULL;
 }
 
+static int add_faults(struct disk_queue *q, struct lk_err *err)
+{
+	int rc = disk_fault__wrap(q);
+
+	if (!rc)
+		return 0;
+	q->engine->fini(q);
+	return lk_err__set(err, rc, "disk '%s': out of memory", q->disk->path);
+}
+
 int disk_choose__queue(struct disk_queue *q, struct lk_err *err)
 {
 	struct disk *disk = q->disk;
@@ -160,7 +172,7 @@ int disk_choose__queue(struct disk_queue *q, struct lk_err *err)
 		q->engine = disk->engine;
 		rc = q->engine->init(q, &why);
 		if (!rc)
-			return 0;
+			return disk->fault ? add_faults(q, err) : 0;
 		next = disk->wanted == DISK_ENGINE_AUTO ? next_engine(disk) : NULL;
 		if (!next)
 			return lk_err__set(err, rc, "disk '%s': engine %s: %s", disk->path,

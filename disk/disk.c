@@ -8,6 +8,8 @@
  *   pool.c      worker threads            null.c     engine: no storage
  *   sync.c      what a worker does with a request
  *   discard.c   the same for discard and write zeroes, and their limits
+ *   transfer.c  parts of requests         uring.c, uring_setup.c  engine: io_uring
+ *   fault.c     faults on purpose, for tests
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine.h"
+#include "fault.h"
 
 static const char *kind_name(mode_t mode)
 {
@@ -127,6 +129,8 @@ static int open_all(struct disk *disk, const struct disk_params *params, struct 
 		if (!rc)
 			disk_discard__limits(disk);
 	}
+	if (!rc && params->fault)
+		rc = disk_fault__parse(disk, params->fault, err);
 	if (!rc)
 		rc = disk_choose__engine(disk, params->engine, err);
 	if (rc)
@@ -156,6 +160,7 @@ void disk__close(struct disk *disk)
 		disk->engine->disk_fini(disk);
 	if (disk->fd >= 0)
 		close(disk->fd);
+	disk_fault__free(disk);
 	free(disk->path);
 	*disk = (struct disk) {.fd = -1};
 }

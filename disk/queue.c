@@ -129,7 +129,8 @@ void disk_queue__submit(struct disk_queue *q)
 
 struct disk_req *disk_queue__reap(struct disk_queue *q)
 {
-	struct disk_req *req = disk_queue__pop_ready(q);
+	/* a request that is under a fault may have to go on */
+	struct disk_req *req = q->fault ? NULL : disk_queue__pop_ready(q);
 
 	if (!req)
 		req = q->engine->reap(q);

@@ -87,6 +87,7 @@ struct disk {
 	 * Atomic; a string constant.
 	 */
 	const char *lost;
+	struct disk_fault *fault; /* tests; else NULL */
 };
 
 /*
@@ -172,6 +173,7 @@ struct disk_queue {
 	unsigned int in_flight; /* queued and not reaped */
 	struct disk_queue_stats stats;
 	void *priv; /* the engine's */
+	struct disk_fault_queue *fault; /* tests; else NULL */
 	/* what the engines have in common; the I/O thread's where nothing else is said */
 	struct disk_req *ready, **ready_tail; /* finished, to be reaped */
 	struct disk_req *work, **work_tail; /* staged for the disk's worker pool */

@@ -3,9 +3,7 @@
 #include "disk_rig.h"
 
 #ifdef HAVE_LIBURING
-#include <pthread.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "disk/uring.h"
 
@@ -17,8 +15,6 @@ static struct plan {
 	unsigned int shorten; /* let a transfer be no longer; 0: as it is */
 	const struct disk_req *spoil; /* this one has a bad buffer */
 	unsigned int fixed, fixed_files; /* requests seen that used what is registered */
-	bool other_ring; /* made with ... */
-	unsigned int ring_flags; /* ... these flags alone */
 	int durable; /* rw_flags of the last write seen */
 } plan;
 
@@ -92,8 +88,6 @@ static void start_as(struct rig *rig, bool direct, uint64_t size, unsigned int d
 	}
 	if (rc)
 		fail_msg("%s", rig->err.msg);
-	if (plan.other_ring)
-		rig->disk.engine_flags = plan.ring_flags;
 	rig__add_queue(rig, depth);
 	assert_string_equal(rig->q[0].engine->name, "uring");
 }
@@ -366,137 +360,17 @@ static void registered_memory(void **state)
 	free(other);
 }
 
-/* A signal by somebody else: told once, whether it came before the wait or during it. */
-static void *signaller(void *arg)
-{
-	eventfd_write(*(int *)arg, 5);
-	return NULL;
-}
-
-static void wakes_for_others(void **state)
-{
-	struct rig *rig = *state;
-	struct disk_queue *q = &rig->q[0];
-	pthread_t thread;
-	uint64_t n;
-
-	start(rig, 65536, 8);
-	assert_int_equal(disk_queue__wait(q, 0), 0);
-	assert_int_equal(disk_queue__wait(q, 1000000), 0);
-	assert_int_equal(eventfd_write(q->wakefd, 3), 0);
-	for (n = 0; !n; disk_queue__reap(q))
-		n = disk_queue__wait(q, -1);
-	assert_int_equal(n, 3);
-	assert_int_equal(disk_queue__wait(q, 0), 0);
-	assert_int_equal(pthread_create(&thread, NULL, signaller, &q->wakefd), 0);
-	for (n = 0; !n; disk_queue__reap(q))
-		n = disk_queue__wait(q, -1);
-	assert_int_equal(n, 5);
-	pthread_join(thread, NULL);
-	assert_int_equal(disk_queue__wait(q, 0), 0);
-	assert_int_equal(q->stats.signals, 0);
-	rig__many(rig, 8);
-	assert_int_equal(eventfd_write(q->wakefd, 2), 0); /* meanwhile it may be read elsewhere */
-	assert_int_equal(disk_queue__sleep(q, -1), 2);
-	assert_int_equal(disk_queue__wait(q, 1000000), 0);
-}
-
-/* Who does not sleep but looks: sees completions all the same. */
-static void spinning(void **state)
-{
-	struct rig *rig = *state;
-	struct disk_queue *q = &rig->q[0];
-	char *buf = rig__alloc(4096);
-	struct iovec iov = {buf, 4096};
-	unsigned int i;
-
-	start(rig, 65536, 8);
-	for (i = 0; i < 50; i++) {
-		struct disk_req req = rig__req(DISK_WRITE, 0, &iov, 1);
-
-		disk_queue__queue(q, &req);
-		disk_queue__submit(q);
-		do {
-			while (!disk_queue__ready(q))
-				;
-		} while (!disk_queue__reap(q));
-		assert_int_equal(req.res, 0);
-	}
-	assert_int_equal(q->stats.waits, 0);
-	free(buf);
-}
-
-/* Kernels that lack the newer kinds of rings, or whose io_uring_register is closed. */
-static void older_rings(void **state)
-{
-	static const unsigned int flags[] = {IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
-					     0};
-	struct rig *rig = *state;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		plan.ring_flags = flags[i];
-		plan.other_ring = true;
-		wakes_for_others(state);
-		assert_int_equal(((struct uring_queue *)rig->q[0].priv)->ring.flags &
-					 ~IORING_SETUP_CQSIZE,
-				 flags[i]);
-		rig__stop(rig);
-		spinning(state);
-		rig__stop(rig);
-	}
-}
-
-/* Made in one thread, used in another, ended in the first: as a queue of a VM is. */
-static void *use_queue(void *arg)
-{
-	struct disk_queue *q = arg;
-	char *buf = rig__alloc(4096);
-
-	disk_queue__attach(q);
-	assert_int_equal(rig__io(q, DISK_WRITE, 0, buf, 4096), 0);
-	assert_int_equal(rig__io(q, DISK_READ, 0, buf, 4096), 0);
-	free(buf);
-	return NULL;
-}
-
-static void thread_of_its_own(void **state)
-{
-	struct rig *rig = *state;
-	struct disk_queue_params params = {.depth = 4, .wakefd = eventfd(0, EFD_CLOEXEC)};
-	pthread_t thread;
-
-	rig__make_file(rig, 65536);
-	if (rig__open_as(rig, false, false))
-		skip();
-	assert_int_equal(disk_queue__init(&rig->q[0], &rig->disk, &params, &rig->err), 0);
-	rig->nr_queues = 1;
-	assert_int_equal(pthread_create(&thread, NULL, use_queue, &rig->q[0]), 0);
-	pthread_join(thread, NULL);
-	assert_false(((struct uring_queue *)rig->q[0].priv)->dead);
-}
-
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig__teardown)
 	const struct CMUnitTest tests[] = {
-		T(each_operation),
-		T(many_in_flight_one_submit),
-		T(deeper_than_the_ring),
-		T(more_buffers_than_one_call_takes),
-		T(bounced_in_pieces),
-		T(partial_acceptance),
-		T(no_room_then_completion),
-		T(no_room_ever),
-		T(one_of_a_batch_fails),
-		T(short_transfers_go_on),
-		T(truncated_file),
-		T(durable_write),
+		T(each_operation),	    T(many_in_flight_one_submit),
+		T(deeper_than_the_ring),    T(more_buffers_than_one_call_takes),
+		T(bounced_in_pieces),	    T(partial_acceptance),
+		T(no_room_then_completion), T(no_room_ever),
+		T(one_of_a_batch_fails),    T(short_transfers_go_on),
+		T(truncated_file),	    T(durable_write),
 		T(registered_memory),
-		T(wakes_for_others),
-		T(spinning),
-		T(older_rings),
-		T(thread_of_its_own),
 	};
 
 	return cmocka_run_group_tests_name("disk uring", tests, NULL, NULL);
