@@ -113,6 +113,13 @@ static int direct_alignment(struct disk *disk, struct lk_err *err)
 	} else if (rc > 0) {
 		rc = probe(disk);
 	}
+	/*
+	 * zram says 512 and means its block: it moves whole pages from their start
+	 * (seen with Linux 6.18), so that a buffer at offset 512 gets the wrong data
+	 * and its neighbours are overwritten.
+	 */
+	if (!rc && disk->is_device && geo->mem_align < geo->logical_block)
+		geo->mem_align = geo->logical_block;
 	if (!rc && (!power_of_two(geo->mem_align) || !power_of_two(geo->offset_align) ||
 		    geo->mem_align > DISK_ALIGN_MAX || geo->offset_align > DISK_ALIGN_MAX))
 		rc = -EINVAL;
