@@ -6,6 +6,11 @@ uint64_t blk__capacity(const struct virtio *dev)
 	return mmio__read32(dev->device) | (uint64_t)mmio__read32(dev->device + 4) << 32;
 }
 
+unsigned int blk__block(const struct blk *blk)
+{
+	return mmio__read32(blk->dev.device + offsetof(struct virtio_blk_config, blk_size));
+}
+
 bool blk__open(struct blk *blk, unsigned int nth, uint64_t features, uint16_t msix)
 {
 	if (!virtio__find(&blk->dev, VIRTIO_ID_BLOCK, nth))

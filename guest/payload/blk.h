@@ -27,6 +27,7 @@ struct blk {
 bool blk__open(struct blk *blk, unsigned int nth, uint64_t features, uint16_t msix);
 
 uint64_t blk__capacity(const struct virtio *dev);
+unsigned int blk__block(const struct blk *blk); /* bytes; needs VIRTIO_BLK_F_BLK_SIZE accepted */
 
 /* Put a request into the ring, not waiting. */
 void blk__submit(struct blk *blk, uint32_t type, uint64_t sector, void *buf, uint32_t len);

@@ -5,14 +5,16 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } tests[] = {
-	{"hello", test__hello},	  {"poweroff", test__poweroff},
-	{"reset", test__reset},	  {"cf9", test__cf9},
-	{"triple", test__triple}, {"spin", test__spin},
-	{"hlt", test__hlt},	  {"exception", test__exception},
-	{"crash", test__crash},	  {"ram", test__ram},
-	{"ids", test__ids},	  {"pci", test__pci},
-	{"blk", test__blk},	  {"bench", test__bench},
-	{"lines", test__lines},	  {"durable", test__durable},
+	{"hello", test__hello},	      {"poweroff", test__poweroff},
+	{"reset", test__reset},	      {"cf9", test__cf9},
+	{"triple", test__triple},     {"spin", test__spin},
+	{"hlt", test__hlt},	      {"exception", test__exception},
+	{"crash", test__crash},	      {"ram", test__ram},
+	{"ids", test__ids},	      {"pci", test__pci},
+	{"blk", test__blk},	      {"bench", test__bench},
+	{"layout", test__layout},     {"align", test__align},
+	{"readonly", test__readonly}, {"notify", test__notify},
+	{"lines", test__lines},	      {"durable", test__durable},
 };
 
 void payload__start(uint64_t boot_params, uint32_t pvh_info);

@@ -187,5 +187,9 @@ int test__pci(void);
 int test__blk(void);
 int test__durable(void);
 int test__bench(void);
+int test__layout(void);
+int test__align(void);
+int test__readonly(void);
+int test__notify(void);
 
 #endif

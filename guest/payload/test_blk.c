@@ -5,7 +5,7 @@
  * write=1: sectors 8 to 15 may be written and then begin with "written N ".
  */
 #include "apic.h"
-#include "blk.h"
+#include "pattern.h"
 #include "trap.h"
 
 #define FEATURES                                                        \
@@ -15,29 +15,6 @@
 #define WRITE_COUNT 8
 #define GUARD 0x5a
 #define ISR_QUEUE 1 /* 4.1.4.5.1; bit 1 is VIRTIO_PCI_ISR_CONFIG */
-
-static void pattern__make(char *buf, const char *word, uint64_t sector)
-{
-	char text[48];
-
-	memset(buf, ' ', SECTOR);
-	fmt__snprintf(text, sizeof(text), "%s %llu", word, (unsigned long long)sector);
-	memcpy(buf, text, strlen(text));
-	buf[SECTOR - 1] = '\n';
-}
-
-static bool pattern__is(const char *buf, const char *word, uint64_t sector, unsigned int count)
-{
-	char want[SECTOR];
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		pattern__make(want, word, sector + i);
-		if (memcmp(want, buf + i * SECTOR, SECTOR))
-			return false;
-	}
-	return true;
-}
 
 static const char *pattern__word(uint64_t sector)
 {
@@ -89,13 +66,11 @@ static void blk__check_writes(struct blk *blk, char *buf)
 {
 	bool ro = virtio__has(&blk->dev, VIRTIO_BLK_F_RO);
 	uint32_t used = 0;
-	unsigned int i;
 	int status;
 
 	if (!ro && !cmdline__num("write", 0))
 		return;
-	for (i = 0; i < WRITE_COUNT; i++)
-		pattern__make(buf + i * SECTOR, "written", WRITE_FIRST + i);
+	pattern__make(buf, "written", WRITE_FIRST, WRITE_COUNT);
 	status = blk__request(blk, VIRTIO_BLK_T_OUT, WRITE_FIRST, buf, WRITE_COUNT * SECTOR, &used);
 	report(status == (ro ? VIRTIO_BLK_S_IOERR : VIRTIO_BLK_S_OK), "write: status %d", status);
 	report(used == 1, "write: used length %u", used);
