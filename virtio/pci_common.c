@@ -124,11 +124,19 @@ static uint32_t get_qsize(struct virtio_pci *vp)
 	return queue ? queue->size : 0;
 }
 
+/* 4.1.4.3.2: without VIRTIO_F_RING_PACKED a power of two; 1 leaves no room for a split ring. */
+static bool qsize_ok(const struct virtio_dev *dev, uint32_t val)
+{
+	if (virtio_dev__has(dev, VIRTIO_F_RING_PACKED))
+		return val >= 1;
+	return val >= 2 && !(val & (val - 1));
+}
+
 static void set_qsize(struct virtio_pci *vp, uint32_t val)
 {
 	struct virtio_queue *queue = selected(vp);
 
-	if (queue && !queue->enabled && val >= 2 && val <= queue->size_max && !(val & (val - 1)))
+	if (queue && !queue->enabled && val <= queue->size_max && qsize_ok(vp->dev, val))
 		queue->size = val;
 }
 

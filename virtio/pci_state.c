@@ -76,6 +76,7 @@ static void start_queue(struct virtio_pci *vp, struct virtio_queue *queue)
 		.desc = queue->desc,
 		.avail = queue->avail,
 		.used = queue->used,
+		.packed = virtio_dev__has(dev, VIRTIO_F_RING_PACKED),
 		.indirect = virtio_dev__has(dev, VIRTIO_RING_F_INDIRECT_DESC),
 		.event_idx = virtio_dev__has(dev, VIRTIO_RING_F_EVENT_IDX),
 	};

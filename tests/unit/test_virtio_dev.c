@@ -265,19 +265,19 @@ static void publish_signals_once(void **state)
 	assert_int_equal(rig->signals, 0); /* nothing pushed */
 	assert_int_equal(queue->stats.suppressed, 0);
 	for (unsigned int turn = 0; turn < 3; turn++) {
-		queue->ring.in_flight_map[0] |= 3;
+		queue->ring.taken[0] = queue->ring.taken[1] = 1;
 		queue->ring.in_flight += 2;
 		virtq__push(&queue->ring, 0, 1);
 		virtq__push(&queue->ring, 1, 1);
 		rig->want = turn == 0;
-		queue->ring.avail->flags = turn == 2 ? VRING_AVAIL_F_NO_INTERRUPT : 0;
+		queue->ring.split.avail->flags = turn == 2 ? VRING_AVAIL_F_NO_INTERRUPT : 0;
 		virtio_queue__publish(queue);
 	}
 	assert_int_equal(rig->signals, 2); /* two heads, one signal; the last time none */
 	assert_int_equal(queue->stats.interrupts, 1);
 	/* one that the transport had no vector for, one that the driver did not want */
 	assert_int_equal(queue->stats.suppressed, 2);
-	assert_int_equal(queue->ring.used->idx, 6);
+	assert_int_equal(queue->ring.split.used->idx, 6);
 	free(page);
 }
 
