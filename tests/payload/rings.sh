@@ -57,7 +57,11 @@ done
 dev4k='' dev4k_undo=true
 trap 'rm -rf "$tmp"; $dev4k_undo' EXIT
 zram_undo() {
-	echo "${dev4k#/dev/zram}" >/sys/class/zram-control/hot_remove
+	local i
+	for ((i = 0; i < 50; i++)); do # busy while someone (udev) looks at it
+		echo "${dev4k#/dev/zram}" 2>/dev/null >/sys/class/zram-control/hot_remove && return
+		sleep 0.1
+	done
 }
 loop_undo() {
 	losetup -d "$dev4k"
