@@ -39,8 +39,24 @@ notify() { # RINGS EVENT_IDX OPTIONS
 	LIMIT=$((LIMIT + ${NOTIFY:-300} / 200))
 	suite "notifications: $1, event_idx=$2, $3" \
 		"test=notify rings=$1 event_idx=$2 count=${NOTIFY:-300} watchdog=10000" -m 64 \
-		-d "null:1G,packed=on,$3"
+		-d "null:1G,packed=on,$3" --stats "$tmp/stats.json"
 	LIMIT=$limit
+	counted "notifications: $1, event_idx=$2, $3: heads taken, given back and counted by the driver agree"
+}
+# The counters of the last run against its "payload: N requests".
+counted() { # NAME
+	local want popped completed interrupts
+	want=$(sed -n 's/^payload: \([0-9]*\) requests$/\1/p' "$tmp/out")
+	popped=$(counter popped) completed=$(counter completed) interrupts=$(counter interrupts)
+	if [ -n "$want" ] && [ "$popped" = "$want" ] && [ "$completed" = "$want" ] &&
+		[ "$interrupts" -le "$want" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "driver $want, popped $popped, completed $completed, interrupts $interrupts"
+	fi
+}
+counter() { # NAME
+	sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" "$tmp/stats.json" | head -1
 }
 for r in split packed; do
 	for e in on off; do
