@@ -40,7 +40,8 @@ boot() {
 	tr -d '\r' <"$out.raw" >"$out"
 }
 
-# guest TEST [TEST-ARGS] -- ARG...: runs /test/TEST of the image in the guest
+# guest TEST [TEST-ARGS] -- ARG...: runs /test/TEST of the image in the guest,
+# which is booted by $boot_with (boot)
 guest() {
 	local test=$1 args=""
 	shift
@@ -51,7 +52,7 @@ guest() {
 	shift
 	# what has blanks goes in quotes and is not split at commas
 	case $args in *" "*) args="\"$args\"" ;; esac
-	boot -p "quiet lk.test=$test lk.args=$args ${extra_params:-}" "$@"
+	"${boot_with:-boot}" -p "quiet lk.test=$test lk.args=$args ${extra_params:-}" "$@"
 }
 
 # said PATTERN: lines of the guest
