@@ -4,9 +4,10 @@
  * the other's wish; without a full barrier between the two, on either side, one
  * notification in many goes missing (2.7.7.2, 2.7.13.4.1, 2.8.21.3).
  *
- * Bursts of requests; between showing them and deciding on the kick, and
- * between the kick and the wish for an interrupt, a random while of 0 to 3 us,
- * so that the two sides meet at every distance.  Where an interrupt is due the
+ * Bursts of requests; before showing them or between that and deciding on the
+ * kick, and between the kick and the wish for an interrupt, a random while of 0
+ * to 3 us, and between two parts of a burst about as long as a request takes, so
+ * that the two sides meet at every distance.  Where an interrupt is due the
  * driver looks at the ring only after it came.  A time without any progress
  * ends the test: used entries without an interrupt, or none at all and so no kick.
  *
@@ -44,6 +45,7 @@ struct notify {
 	struct blk_queue queue;
 	uint64_t blocks, seed, watchdog_ms, spin_ticks;
 	int step, behind; /* used_event of the next request, and of the past */
+	uint64_t trip; /* mean ticks from the submission of one request to its end */
 	uint64_t irqs; /* seen before the ring was last looked at */
 	uint64_t done;
 	unsigned int idle[MAX_BURST], nr_idle; /* slots */
@@ -57,9 +59,10 @@ static uint64_t notify__random(struct notify *n)
 	return n->seed >> 16;
 }
 
-static void notify__spin(struct notify *n)
+/* Less than @ticks of the TSC. */
+static void notify__spin(struct notify *n, uint64_t ticks)
 {
-	uint64_t end = time__tsc() + notify__random(n) % n->spin_ticks;
+	uint64_t end = time__tsc() + notify__random(n) % ticks;
 
 	while (time__tsc() < end)
 		;
@@ -86,6 +89,18 @@ static unsigned int notify__drain(struct notify *n)
 	}
 	n->done += nr;
 	return nr;
+}
+
+/* Wish for the next interrupt and look again, until the look finds nothing new. */
+static void notify__arm(struct notify *n, unsigned int *left)
+{
+	unsigned int nr;
+
+	do {
+		notify__wish(n, 0);
+		nr = notify__drain(n);
+		*left -= nr;
+	} while (nr && *left);
 }
 
 /* Until the interrupt (@irq) or the ring shows something.  False: neither in time. */
@@ -117,12 +132,32 @@ static bool notify__wait(struct notify *n, bool irq, unsigned int *left)
 		      (unsigned long long)n->done, nr ? "an interrupt was" : "a kick was");
 }
 
-/* A burst from its submission to its end. */
-static bool notify__burst(struct notify *n, enum wish wish, unsigned int left)
+static void notify__submit(struct notify *n, unsigned int count)
 {
 	struct ring *ring = &n->queue.ring;
+	bool before = notify__random(n) & 1;
+
+	while (count--)
+		blk_queue__add(&n->queue, n->idle[--n->nr_idle], notify__random(n) % n->blocks * 8);
+	/* Without a pause between the two the device's own order is put to the test. */
+	if (before)
+		notify__spin(n, n->spin_ticks);
+	ring__expose(ring);
+	if (!before)
+		notify__spin(n, n->spin_ticks);
+	ring__kick(ring);
+}
+
+/*
+ * A burst from its submission to its end.  In two parts: the second comes when
+ * the device may just have done with the first and be about to sleep, which a
+ * driver that waits for the end of the first would never meet.
+ */
+static bool notify__burst(struct notify *n, enum wish wish, unsigned int left)
+{
 	bool irq = wish == NEXT || wish == LATE || (wish == AHEAD && left > 1);
-	unsigned int i;
+	unsigned int first = left / 2;
+	uint64_t start = time__tsc();
 
 	if (wish == NEXT)
 		notify__wish(n, 0);
@@ -131,25 +166,24 @@ static bool notify__burst(struct notify *n, enum wish wish, unsigned int left)
 	else if (wish == BEHIND)
 		notify__wish(n, n->behind);
 	else
-		ring__irq(ring, false);
-	for (i = 0; i < left; i++)
-		blk_queue__add(&n->queue, n->idle[--n->nr_idle], notify__random(n) % n->blocks * 8);
-	ring__expose(ring);
-	notify__spin(n);
-	ring__kick(ring);
+		ring__irq(&n->queue.ring, false);
+	if (first) {
+		notify__submit(n, first);
+		notify__spin(n, n->trip + n->trip / 4 + 1);
+	}
+	notify__submit(n, left - first);
 	if (wish == LATE) {
-		notify__spin(n);
-		notify__wish(n, 0);
-		left -= notify__drain(n);
+		notify__spin(n, n->spin_ticks);
+		notify__arm(n, &left);
 	}
 	while (left) {
 		if (!notify__wait(n, irq, &left))
 			return false;
-		if (!left || !irq)
-			continue;
-		notify__wish(n, 0);
-		left -= notify__drain(n);
+		if (left && irq)
+			notify__arm(n, &left);
 	}
+	if (!first)
+		n->trip = (7 * n->trip + time__tsc() - start) / 8;
 	return true;
 }
 
