@@ -16,8 +16,8 @@ CALLS = {0: "read", 1: "write", 7: "poll", 24: "sched_yield", 35: "nanosleep", 2
          209: "io_submit",
          230: "clock_nanosleep", 271: "ppoll", 333: "io_pgetevents", 426: "io_uring_enter"}
 # What a thread does once, when it starts and when it ends: memory, signals, priority,
-# exit, rseq, registering with an io_uring
-ONCE = {9, 10, 11, 12, 14, 28, 60, 140, 141, 144, 157, 203, 204, 273, 334, 425, 427}
+# exit, rseq, opening and registering what an io_uring needs
+ONCE = {3, 9, 10, 11, 12, 14, 28, 60, 140, 141, 144, 157, 203, 204, 257, 273, 334, 425, 427}
 HALTS = {(1, 12), (2, 0x78)}  # Intel, AMD
 NOTIFY_PAGE = 0x3000
 
