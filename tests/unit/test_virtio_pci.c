@@ -75,6 +75,25 @@ static void queue_sizes(void **state)
 	assert_int_equal(get(f, a, VIRTIO_PCI_COMMON_Q_ENABLE, 2), 1);
 }
 
+/* 4.1.4.3.2: powers of two are for drivers without VIRTIO_F_RING_PACKED. */
+static void packed_queue_sizes(void **state)
+{
+	static const uint16_t good[] = {1, 3, 100, QUEUE_SIZE, 2};
+	static const uint16_t bad[] = {0, QUEUE_SIZE + 1, 0x8000, 0xffff};
+	struct fixture *f = *state;
+	struct unit *a = &f->a;
+
+	atomic_fetch_or(&a->dev.features, 1ULL << VIRTIO_F_RING_PACKED);
+	for (unsigned int i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		set(f, a, VIRTIO_PCI_COMMON_Q_SIZE, good[i], 2);
+		assert_int_equal(get(f, a, VIRTIO_PCI_COMMON_Q_SIZE, 2), good[i]);
+	}
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		set(f, a, VIRTIO_PCI_COMMON_Q_SIZE, bad[i], 2);
+		assert_int_equal(get(f, a, VIRTIO_PCI_COMMON_Q_SIZE, 2), 2);
+	}
+}
+
 static void absent_queue(struct fixture *f, struct unit *a, unsigned int select)
 {
 	set(f, a, VIRTIO_PCI_COMMON_Q_SELECT, select, 2);
@@ -259,6 +278,7 @@ int main(void)
 		T(registers_after_reset),
 		T(field_widths),
 		T(queue_sizes),
+		T(packed_queue_sizes),
 		T(absent_queues_and_vectors),
 		T(features_are_negotiated),
 		T(config_generation),

@@ -27,6 +27,7 @@ struct vqp_driver {
 	struct vqp_pos used; /* next descriptor to be used */
 	uint16_t added; /* descriptors made available since the last vqp__kick() */
 	uint16_t nr_free; /* descriptors */
+	uint16_t table_room; /* entries of the indirect table that each id has */
 	uint16_t descs[VIRTQ_MAX_SIZE]; /* of each id that is out; 0: none */
 };
 
@@ -45,6 +46,7 @@ static inline void vqp__init(struct vqp_driver *p, uint16_t size, bool event_idx
 {
 	vqd__init(&p->d, size, event_idx);
 	p->d.layout.packed = true;
+	p->table_room = 64;
 	p->desc = vqd__ptr(&p->d, VQD_DESC);
 	p->driver = vqd__ptr(&p->d, VQD_AVAIL);
 	p->device = vqd__ptr(&p->d, VQD_USED);
@@ -85,10 +87,13 @@ static inline void vqp__desc(struct vqp_driver *p, struct vqp_pos pos, uint64_t 
 	__atomic_store_n(&desc->flags, flags, __ATOMIC_SEQ_CST);
 }
 
-/* Every id has an indirect table of its own. */
-static inline uint64_t vqp__table(uint16_t id)
+static inline uint64_t vqp__table(const struct vqp_driver *p, uint16_t id)
 {
-	return VQD_TABLE + id * 64 * sizeof(struct vring_packed_desc);
+	uint64_t gpa = VQD_TABLE + id * p->table_room * sizeof(struct vring_packed_desc);
+
+	if (gpa + p->table_room * sizeof(struct vring_packed_desc) > VQD_DATA)
+		abort();
+	return gpa;
 }
 
 /*
@@ -98,7 +103,7 @@ static inline uint64_t vqp__table(uint16_t id)
 static inline bool vqp__put(struct vqp_driver *p, uint16_t id, const struct vq_seg *seg,
 			    unsigned int nr, unsigned int direct)
 {
-	struct vring_packed_desc *table = vqd__ptr(&p->d, vqp__table(id));
+	struct vring_packed_desc *table = direct < nr ? vqd__ptr(&p->d, vqp__table(p, id)) : NULL;
 	unsigned int total = direct < nr ? direct + 1 : nr;
 	unsigned int i;
 
@@ -121,7 +126,7 @@ static inline bool vqp__put(struct vqp_driver *p, uint16_t id, const struct vq_s
 			vqp__desc(p, pos, seg[i].gpa, seg[i].len, here,
 				  flags | (seg[i].write ? VRING_DESC_F_WRITE : 0));
 		else
-			vqp__desc(p, pos, vqp__table(id), (nr - direct) * sizeof(*table), here,
+			vqp__desc(p, pos, vqp__table(p, id), (nr - direct) * sizeof(*table), here,
 				  flags | VRING_DESC_F_INDIRECT);
 	}
 	vqp_pos__advance(p, &p->avail, total);
