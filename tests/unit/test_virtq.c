@@ -10,57 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/vq_driver.h"
-
-#define SIZE 8
-#define W VRING_DESC_F_WRITE
-#define N VRING_DESC_F_NEXT
-#define I VRING_DESC_F_INDIRECT
-
-struct rig {
-	struct vq_driver d;
-	struct virtq ring;
-	struct virtq_chain chain;
-	struct iovec iov[VIRTQ_CHAIN_IOV(SIZE)];
-};
-
-static void rig__start(struct rig *r)
-{
-	assert_int_equal(virtq__init(&r->ring, &r->d.mem, &r->d.layout), 0);
-}
-
-static int setup(void **state)
-{
-	struct rig *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return -1;
-	vqd__init(&r->d, SIZE, true);
-	r->chain.iov = r->iov;
-	r->chain.iov_max = VIRTQ_CHAIN_IOV(SIZE);
-	*state = r;
-	return virtq__init(&r->ring, &r->d.mem, &r->d.layout);
-}
-
-static int teardown(void **state)
-{
-	struct rig *r = *state;
-
-	vqd__fini(&r->d);
-	free(r);
-	return 0;
-}
-
-static void offer(struct rig *r, uint16_t head)
-{
-	vqd__put(&r->d, head);
-	vqd__publish(&r->d);
-}
-
-static int pop(struct rig *r)
-{
-	return virtq__pop(&r->ring, &r->chain);
-}
+#include "tests/unit/vq_rig.h"
 
 /* Sizes of the areas from the table in 2.7: 16 * N, 6 + 2 * N, 6 + 8 * N. */
 static void test_init_areas(void **state)
@@ -335,113 +285,13 @@ static void test_sum_over_4g(void **state)
 	assert_int_equal(r->chain.in_len, SIZE * 0xffffffffULL);
 }
 
-/*
- * 2.7.7.2: an interrupt where the batch that went from @old to @new contains
- * the entry used_event; counted here one by one, all the way round.
- */
-static bool crosses(uint16_t event, uint16_t old, uint16_t new)
-{
-	for (; old != new; old++)
-		if (old == event)
-			return true;
-	return false;
-}
-
-static void test_used_event(void **state)
-{
-	static const int offset[] = {-0x7fff, -2, -1, 0, 1, 2, 3, 4, 0x7fff};
-	struct rig *r = *state;
-	unsigned int start, nr, i, k;
-
-	for (k = 0; k < SIZE; k++)
-		vqd__desc(&r->d, k, VQD_DATA, 1, W, 0);
-	for (start = 0xfffa; start != 4; start = (start + 1) & 0xffff) {
-		for (nr = 0; nr <= SIZE; nr++) {
-			for (i = 0; i < sizeof(offset) / sizeof(offset[0]); i++) {
-				uint16_t event = start + offset[i];
-
-				vqd__start_at(&r->d, start);
-				rig__start(r);
-				r->d.avail->ring[SIZE] = event;
-				r->d.avail->flags = VRING_AVAIL_F_NO_INTERRUPT; /* is ignored */
-				for (k = 0; k < nr; k++) {
-					offer(r, k);
-					assert_int_equal(pop(r), 1);
-					virtq__push(&r->ring, k, 1);
-				}
-				assert_int_equal(virtq__publish(&r->ring),
-						 crosses(event, start, start + nr));
-				assert_int_equal(r->d.used->idx, (uint16_t)(start + nr));
-				assert_false(virtq__publish(&r->ring)); /* nothing new */
-			}
-		}
-	}
-}
-
-static void test_no_interrupt_flag(void **state)
-{
-	struct rig *r = *state;
-	unsigned int flag;
-
-	r->d.layout.event_idx = false;
-	rig__start(r);
-	vqd__desc(&r->d, 0, VQD_DATA, 1, W, 0);
-	for (flag = 0; flag < 2; flag++) {
-		assert_false(virtq__publish(&r->ring)); /* nothing pushed */
-		r->d.avail->flags = flag;
-		r->d.avail->ring[SIZE] = 0x1234; /* used_event means nothing */
-		offer(r, 0);
-		assert_int_equal(pop(r), 1);
-		virtq__push(&r->ring, 0, 1);
-		assert_int_equal(virtq__publish(&r->ring), !flag);
-	}
-}
-
-static void test_kicks(void **state)
-{
-	struct rig *r = *state;
-	unsigned int event_idx, start, k;
-
-	for (k = 0; k < SIZE; k++)
-		vqd__desc(&r->d, k, VQD_DATA, 1, W, 0);
-	for (event_idx = 0; event_idx < 2; event_idx++) {
-		for (start = 0xfff8; start != 4; start = (start + 1) & 0xffff) {
-			r->d.layout.event_idx = event_idx;
-			r->d.used->flags = 0;
-			vqd__start_at(&r->d, start);
-			rig__start(r);
-
-			assert_false(virtq__kicks_on(&r->ring, 1)); /* may sleep */
-			vqd__put(&r->d, 0);
-			assert_true(vqd__publish(&r->d)); /* the sleeper is woken */
-
-			virtq__kicks_off(&r->ring);
-			vqd__put(&r->d, 1);
-			assert_false(vqd__publish(&r->d)); /* it is awake */
-			assert_int_equal(pop(r), 1);
-			assert_true(virtq__kicks_on(&r->ring, 1)); /* look again */
-			assert_int_equal(pop(r), 1);
-			assert_int_equal(pop(r), 0);
-			assert_false(virtq__kicks_on(&r->ring, 1));
-			vqd__put(&r->d, 2);
-			vqd__put(&r->d, 3);
-			assert_true(vqd__publish(&r->d)); /* two at once, also round the wrap */
-			/* 2.7.10.2: with EVENT_IDX the flags stay 0 */
-			assert_int_equal(r->d.used->flags, 0);
-		}
-	}
-}
-
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_init_areas),	      TEST(test_chain),
-		TEST(test_longest_chain),     TEST(test_malformed),
-		TEST(test_index_jump),	      TEST(test_heads),
-		TEST(test_memory_edge),	      TEST(test_sum_over_4g),
-		TEST(test_used_event),	      TEST(test_kicks),
-		TEST(test_no_interrupt_flag),
+		TEST(test_init_areas),	TEST(test_chain),	TEST(test_longest_chain),
+		TEST(test_malformed),	TEST(test_index_jump),	TEST(test_heads),
+		TEST(test_memory_edge), TEST(test_sum_over_4g),
 	};
 
 	return cmocka_run_group_tests_name("virtq", tests, NULL, NULL);

@@ -153,7 +153,7 @@ static bool has_used(struct pair *p)
 
 static void take(struct pair *p, const unsigned char *before)
 {
-	uint32_t id, len;
+	uint32_t id = UINT32_MAX, len = 0;
 	unsigned char *data;
 
 	if (p->packed)
