@@ -3,13 +3,22 @@
  * Which engine a disk gets.
  *
  * direct, file or block device: aio.  The kernel queues O_DIRECT requests and
- * io_submit returns, so one call can start a whole ring of them.  (It can still
- * wait for a moment where a file system has to find room first, as in a write
- * into a hole: an image that is written to fast is best allocated in full.)
+ * io_submit returns, so one call can start a whole ring of them, and completions
+ * are read without a call.  (It can still wait for a moment where a file system
+ * has to find room first, as in a write into a hole: an image that is written to
+ * fast is best allocated in full.)  io_uring hands requests to a thread of the
+ * kernel wherever the driver does not promise that it never waits.  Measured, 4k
+ * random reads on a busy machine, thousands a second at depth 1 and 32: zram,
+ * which does not promise it, aio 109 and 185, uring 31 and 79, with registered
+ * memory 40 and 104; a file on ext4, aio 11 and 36, uring 10 and 37, with
+ * registered memory 13 and 44.
  *
- * buffered, file or block device: threads.  io_submit on the page cache is
- * synchronous: a read that misses, or a write that meets the dirty limit, would
- * hold up the I/O thread and all requests behind it.
+ * buffered, file or block device: uring, which reads what is in the page cache
+ * at once and lets a thread of the kernel wait for the rest; without it threads.
+ * io_submit on the page cache is synchronous: a read that misses, or a write that
+ * meets the dirty limit, would hold up the I/O thread and all requests behind it.
+ * Measured as above, file in the cache: uring 290 and 285, threads 40 and 144.
+ * Writes were the file system's matter: all between 10 and 20.
  *
  * An engine given by name is used or it is an error.  With auto, what the host
  * refuses is passed over and disk->note says why.  Whether an engine works at
@@ -37,6 +46,9 @@ static const struct disk_engine_ops *const order_direct[] = {
 };
 
 static const struct disk_engine_ops *const order_buffered[] = {
+#ifdef HAVE_LIBURING
+	&disk_uring_ops,
+#endif
 	&disk_threads_ops,
 	NULL,
 };
