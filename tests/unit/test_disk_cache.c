@@ -66,6 +66,8 @@ static void start(struct rig *rig, enum disk_cache cache)
 	int rc;
 
 	rig__make_file(rig, 65536);
+	/* whose system calls can be seen from here */
+	rig->engine = cache == DISK_CACHE_NONE ? DISK_ENGINE_AIO : DISK_ENGINE_THREADS;
 	rc = rig__open_mode(rig, cache, false);
 	if (rc == -EINVAL && cache == DISK_CACHE_NONE)
 		skip();

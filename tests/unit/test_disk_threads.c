@@ -5,6 +5,15 @@
 
 #include "disk_rig.h"
 
+static int setup(void **state)
+{
+	int rc = rig__setup(state);
+
+	if (!rc)
+		((struct rig *)*state)->engine = DISK_ENGINE_THREADS;
+	return rc;
+}
+
 static void set_fsize_limit(rlim_t bytes)
 {
 	struct rlimit lim;
@@ -226,7 +235,7 @@ static void wakes_wait_for_slow_workers(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, rig__setup, rig__teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig__teardown)
 	const struct CMUnitTest tests[] = {
 		T(each_operation),
 		T(many_in_flight),
