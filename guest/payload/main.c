@@ -17,6 +17,17 @@ static const struct {
 	{"lines", test__lines},	      {"durable", test__durable},
 };
 
+/* then=hlt: the VM goes on, and does nothing more. */
+static void end(int status)
+{
+	char then[8] = "exit";
+
+	cmdline__get("then", then, sizeof(then));
+	if (!status && !strcmp(then, "hlt"))
+		status = test__hlt();
+	power__exit(status);
+}
+
 void payload__start(uint64_t boot_params, uint32_t pvh_info);
 
 void payload__start(uint64_t boot_params, uint32_t pvh_info)
@@ -30,6 +41,6 @@ void payload__start(uint64_t boot_params, uint32_t pvh_info)
 	cmdline__get("test", name, sizeof(name));
 	for (i = 0; i < ARRAY_SIZE(tests); i++)
 		if (!strcmp(name, tests[i].name))
-			power__exit(tests[i].run());
+			end(tests[i].run());
 	panic("no test named '%s'", name);
 }

@@ -142,29 +142,46 @@ static void blk__check_ram_end(struct blk *blk)
 	blk->status = old;
 }
 
-/* 2.7.7 and PCI 3.0, 6.8.2: one interrupt, none where none is wished for, pending while masked. */
+static bool blk__open_msix(struct blk *blk)
+{
+	struct msix *msix = &blk->dev.msix;
+
+	if (!blk__open(blk, 0, FEATURES | virtio__ring_words(), VIRTIO_MSI_NO_VECTOR) || !msix->nr)
+		return false;
+	msix__enable(msix, true);
+	msix__set(msix, 0, VEC_EDGE);
+	mmio__write16(blk->dev.common + VIRTIO_PCI_COMMON_Q_MSIX, 0);
+	return true;
+}
+
+/*
+ * 2.7.7 and PCI 3.0, 6.8.2: one interrupt, none where none is wished for,
+ * pending while masked.  A device shows a completion and then looks at the wish:
+ * that it has done so is certain only after a reset (2.4.1), which opening has
+ * at its start.
+ */
 static void blk__check_msix(char *buf)
 {
 	struct blk blk;
 	struct msix *msix = &blk.dev.msix;
 	uint64_t before = irq_count[VEC_EDGE];
 
-	if (!blk__open(&blk, 0, FEATURES | virtio__ring_words(), VIRTIO_MSI_NO_VECTOR) || !msix->nr)
+	if (!blk__open_msix(&blk))
 		return;
-	msix__enable(msix, true);
-	msix__set(msix, 0, VEC_EDGE);
-	mmio__write16(blk.dev.common + VIRTIO_PCI_COMMON_Q_MSIX, 0);
 	ring__irq(&blk.ring, true);
 	blk__request(&blk, VIRTIO_BLK_T_IN, 0, buf, SECTOR, NULL);
 	report(irq__wait(VEC_EDGE, before + 1, 2000), "MSI-X: an interrupt for a request");
 
+	blk__open_msix(&blk);
 	ring__irq(&blk.ring, false);
 	blk__request(&blk, VIRTIO_BLK_T_IN, 0, buf, SECTOR, NULL);
+	blk__open_msix(&blk);
+	report(irq_count[VEC_EDGE] == before + 1, "MSI-X: none while not wished for");
 	ring__irq(&blk.ring, true);
 	msix__mask(msix, 0, true);
 	blk__request(&blk, VIRTIO_BLK_T_IN, 0, buf, SECTOR, NULL);
 	time__delay_us(2000);
-	report(irq_count[VEC_EDGE] == before + 1, "MSI-X: none while not wished for or masked");
+	report(irq_count[VEC_EDGE] == before + 1, "MSI-X: none while masked");
 	report(msix__pending(msix, 0), "MSI-X: the pending bit is set meanwhile");
 	msix__mask(msix, 0, false);
 	report(irq__wait(VEC_EDGE, before + 2, 2000), "MSI-X: it comes at unmask");
