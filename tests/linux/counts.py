@@ -18,6 +18,8 @@ CALLS = {0: "read", 1: "write", 7: "poll", 24: "sched_yield", 35: "nanosleep", 2
 # What a thread does once, when it starts and when it ends: memory, signals, priority,
 # exit, rseq, opening and registering what an io_uring needs
 ONCE = {3, 9, 10, 11, 12, 14, 28, 60, 140, 141, 144, 157, 203, 204, 257, 273, 334, 425, 427}
+# Looking at the time is one only where the host's clock is not the TSC
+CLOCK = 228
 HALTS = {(1, 12), (2, 0x78)}  # Intel, AMD
 NOTIFY_PAGE = 0x3000
 
@@ -67,7 +69,9 @@ def traced():
         add("trace", "exits", "all", n)
     for key, n in histogram("sys_enter"):
         m = re.match(r"id: +(\d+), common_pid: blk-(\d+)", key)
-        if m and int(m[1]) in ONCE:
+        if m and int(m[1]) == CLOCK:
+            add("trace", "clock", int(m[2]), n)
+        elif m and int(m[1]) in ONCE:
             add("trace", "once", int(m[2]), n)
         elif m:
             add("trace", "calls", int(m[2]), n)
