@@ -223,10 +223,9 @@ int virtio_blk_req__parse(struct virtio_blk_req *req, const struct virtio_blk *b
 	case VIRTIO_BLK_T_WRITE_ZEROES:
 		if (in.len)
 			return VIRTIO_BLK_S_IOERR;
-		return parse_range(req, blk,
-				   le32toh(hdr.type) == VIRTIO_BLK_T_DISCARD ? DISK_DISCARD
-									     : DISK_WRITE_ZEROES,
-				   &out);
+		return parse_range(
+			req, blk,
+			req->type == VIRTIO_BLK_T_DISCARD ? DISK_DISCARD : DISK_WRITE_ZEROES, &out);
 	case VIRTIO_BLK_T_FLUSH:
 		return parse_flush(req, blk->disk);
 	case VIRTIO_BLK_T_GET_ID:

@@ -3,8 +3,9 @@
  * The I/O thread of a virtio-blk queue.  It owns ring, requests and engine
  * context, so that nothing here locks.  One round:
  *
- *	serve	take what the ring holds, one submit for all of it, reap what
- *		is finished, one used index update for all of that
+ *	serve	take what the ring holds (or a piece, see INLINE_CHUNK), one
+ *		submit for all of it, reap what is finished, one used index
+ *		update for all of that
  *	settle	one interrupt for what became visible, now or, while more is in
  *		flight, a little later
  *	rest	spin a while, ask for kicks, sleep in the one place

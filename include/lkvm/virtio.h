@@ -63,7 +63,8 @@ enum virtio_queue_state {
 
 /*
  * What an I/O thread counts; read by others after it has ended.  A number for
- * each system call of its loop is in here or in disk_queue_stats.
+ * each system call of its loop is in here or in disk_queue_stats, but for looks at
+ * the clock, which are calls only where the host's clock source is not the TSC.
  */
 struct virtio_queue_stats {
 	uint64_t kicks; /* signals of the guest on the ioeventfd, or its writes to the doorbell */

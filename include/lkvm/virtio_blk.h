@@ -18,7 +18,8 @@ enum virtio_blk_mode {
 
 /* How the I/O threads of a disk work.  All zero: nothing held back, no spinning. */
 struct virtio_blk_tuning {
-	unsigned int batch; /* requests a submit at most; 0: the whole ring */
+	unsigned int
+		batch; /* requests a submit at most; 0: the ring, or pieces where submits finish them */
 	bool no_suppress; /* kicks stay on while the ring is drained */
 	enum virtio_blk_mode poll; /* spin before sleeping */
 	uint64_t poll_ns; /* FIXED: for how long */
@@ -87,7 +88,7 @@ struct virtio_blk_stats {
 	uint64_t requests[VIRTIO_BLK_TYPES]; /* by type, failed ones too */
 	uint64_t bytes_read, bytes_written; /* of requests that succeeded */
 	struct hist batch; /* requests a drain */
-	struct hist latency; /* nanoseconds from drain to publish, of reads and writes */
+	struct hist latency; /* nanoseconds from drain to reap, of reads and writes */
 };
 
 /* Main thread.  0 or -errno with a message (engine limits). */
