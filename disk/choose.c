@@ -182,6 +182,7 @@ int disk_choose__queue(struct disk_queue *q, struct lk_err *err)
 
 	for (;;) {
 		q->engine = disk->engine;
+		q->served_by = q->engine->name;
 		rc = q->engine->init(q, &why);
 		if (!rc)
 			return disk->fault ? add_faults(q, err) : 0;

@@ -207,6 +207,7 @@ void disk_uring__attach(struct disk_queue *q)
 
 	if ((u->ring.flags & IORING_SETUP_R_DISABLED) && enable(&u->ring)) {
 		u->dead = true;
+		q->served_by = disk_threads_ops.name;
 		lost(q, "io_uring: the ring could not be enabled, worker threads instead");
 		return;
 	}

@@ -137,3 +137,10 @@ void virtio_blk__stats(struct virtio_blk *blk, unsigned int index, struct virtio
 	memcpy(stats->requests, bq->requests, sizeof(stats->requests));
 	stats->queue.kicks = kicks(queue);
 }
+
+const char *virtio_blk__engine(const struct virtio_blk *blk, unsigned int index)
+{
+	const struct virtio_blk_queue *bq = blk->dev.queues[index].priv;
+
+	return bq->engine.served_by;
+}

@@ -166,6 +166,8 @@ struct disk_queue {
 	struct disk *disk;
 	const struct disk_engine_ops
 		*engine; /* the disk's, or what took its place for this queue */
+	/* The name of what does the I/O: beneath faults, and when a ring could not be enabled */
+	const char *served_by;
 	unsigned int depth;
 	int wakefd;
 	const struct iovec *mem;

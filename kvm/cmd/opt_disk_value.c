@@ -14,14 +14,20 @@ static int find_word(const char *value, const char *const *names, int nr)
 	return -EINVAL;
 }
 
+static const char *const engine_names[] = {
+	[DISK_ENGINE_AUTO] = "auto",   [DISK_ENGINE_AIO] = "aio",
+	[DISK_ENGINE_URING] = "uring", [DISK_ENGINE_THREADS] = "threads",
+	[DISK_ENGINE_NULL] = "null",
+};
+
+const char *options__engine_name(enum disk_engine_kind engine)
+{
+	return engine_names[engine];
+}
+
 int disk_value__engine(struct disk_option *disk, const char *value, struct lk_err *err)
 {
-	static const char *const names[] = {
-		[DISK_ENGINE_AUTO] = "auto",   [DISK_ENGINE_AIO] = "aio",
-		[DISK_ENGINE_URING] = "uring", [DISK_ENGINE_THREADS] = "threads",
-		[DISK_ENGINE_NULL] = "null",
-	};
-	int i = find_word(value, names, sizeof(names) / sizeof(names[0]));
+	int i = find_word(value, engine_names, sizeof(engine_names) / sizeof(engine_names[0]));
 
 	if (i < 0)
 		return lk_err__set(err, -EINVAL,

@@ -64,6 +64,8 @@ void options__help(FILE *out);
  * -EINVAL or -ENOMEM with disk->path NULL.
  */
 int options__disk(struct disk_option *disk, const char *arg, struct lk_err *err);
+/* What engine= takes. */
+const char *options__engine_name(enum disk_engine_kind engine);
 /* The options that may follow PATH. */
 void options__disk_help(FILE *out);
 /* Sizes with K, M, G, T; @unit is the factor of a bare number.  -EINVAL or -ERANGE. */

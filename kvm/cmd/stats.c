@@ -92,11 +92,13 @@ int stats__collect(struct stats *stats, struct machine *m)
 		stats->nr_disks = i + 1;
 		d->path = m->opts->disk[i].path;
 		d->serial = m->opts->disk[i].serial;
-		d->engine = md->disk.engine->name;
+		d->engine = options__engine_name(md->disk.wanted);
 		d->cache = md->disk.cache;
 		d->nr_queues = md->blk.dev.nr_queues;
-		for (unsigned int q = 0; q < d->nr_queues; q++)
+		for (unsigned int q = 0; q < d->nr_queues; q++) {
 			virtio_blk__stats(&md->blk, q, &d->queue[q]);
+			d->served_by[q] = virtio_blk__engine(&md->blk, q);
+		}
 	}
 	stats__sum(stats);
 	return 0;

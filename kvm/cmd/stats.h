@@ -15,7 +15,9 @@
 #define STATS_VERSION 1
 
 struct stats_disk {
-	const char *path, *serial, *engine; /* of the machine, which outlives this */
+	const char *path, *serial; /* of the machine, which outlives this */
+	const char *engine; /* asked for: what engine= takes */
+	const char *served_by[OPTIONS_MAX_QUEUES]; /* the engine of each queue */
 	enum disk_cache cache;
 	unsigned int nr_queues;
 	struct virtio_blk_stats *queue; /* owned, nr_queues entries */

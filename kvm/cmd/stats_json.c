@@ -87,6 +87,7 @@ static void put_disk(struct json *json, const struct stats_disk *d)
 	json__begin(json, "queues", '[');
 	for (unsigned int q = 0; q < d->nr_queues; q++) {
 		json__begin(json, NULL, '{');
+		json__string(json, "engine", d->served_by[q]);
 		json__bool(json, "balanced", stats__balanced(&d->queue[q]));
 		put_counters(json, &d->queue[q]);
 		json__end(json, '}');

@@ -144,10 +144,29 @@ static void put_block(FILE *out, unsigned int block, const struct stats *stats)
 		put_row(out, block, "all", &stats->total);
 }
 
+/* As few words as tell them all: "aio", or "aio (queues 0-2), threads (queue 3)". */
+static void put_engines(FILE *out, const struct stats_disk *d)
+{
+	unsigned int first, end;
+
+	for (first = 0; first < d->nr_queues; first = end) {
+		const char *name = d->served_by[first];
+
+		for (end = first + 1; end < d->nr_queues && !strcmp(d->served_by[end], name);)
+			end++;
+		fprintf(out, "%s%s", first ? ", " : "", name);
+		if (end - first == d->nr_queues)
+			return;
+		fprintf(out, end - first > 1 ? " (queues %u-%u)" : " (queue %u)", first, end - 1);
+	}
+}
+
 /* One line, whatever a file name has in it. */
 static void put_name(FILE *out, unsigned int index, const struct stats_disk *d)
 {
-	fprintf(out, "disk %u: engine %s, ", index, d->engine);
+	fprintf(out, "disk %u: engine ", index);
+	put_engines(out, d);
+	fputs(", ", out);
 	for (const char *p = d->path; *p; p++)
 		putc((unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p, out);
 	putc('\n', out);

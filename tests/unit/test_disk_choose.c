@@ -132,6 +132,8 @@ static void no_more_aio(void **state)
 	hog__release(&hog);
 	assert_string_equal(rig->q[0].engine->name, "aio");
 	assert_string_not_equal(rig->q[1].engine->name, "aio");
+	assert_string_equal(rig->q[0].served_by, "aio");
+	assert_string_equal(rig->q[1].served_by, rig->q[1].engine->name);
 	expect_word(rig->disk.note, "fs.aio-max-nr");
 	expect_word(rig->disk.note, "for the other queues");
 	for (i = 0; i < 2; i++) { /* both reach the same bytes */

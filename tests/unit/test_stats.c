@@ -43,7 +43,8 @@ static int setup(void **state)
 	r->stats.disk[0] = (struct stats_disk) {
 		.path = "/a.img",
 		.serial = "s0",
-		.engine = "aio",
+		.engine = "auto",
+		.served_by = {"aio", "threads"}, /* the second fell back */
 		.cache = DISK_CACHE_NONE,
 		.nr_queues = 2,
 		.queue = &r->queue[0],
@@ -52,6 +53,7 @@ static int setup(void **state)
 		.path = "null:1G",
 		.serial = "s1",
 		.engine = "null",
+		.served_by = {"null"},
 		.nr_queues = 1,
 		.queue = &r->queue[2],
 	};
@@ -180,8 +182,9 @@ static void test_json(void **state)
 	text = text_of(stats__json, &r->stats);
 	expect(text, "{\n  \"version\": 1,\n  \"status\": 143,\n  \"balanced\": true,\n");
 	expect(text, "\"path\": \"/a.img\"");
-	expect(text, "\"engine\": \"aio\"");
-	expect(text, "\"cache\": \"none\"");
+	expect(text, "\"engine\": \"auto\",\n      \"cache\": \"none\"");
+	expect(text, "{\n          \"engine\": \"aio\",");
+	expect(text, "{\n          \"engine\": \"threads\",");
 	for (unsigned int i = 0; i < stats_nr_counters; i++) {
 		size_t word = stats_counters[i].offset / sizeof(uint64_t);
 
@@ -252,7 +255,7 @@ static void test_table(void **state)
 	r->stats.disk[0].path = "odd\nname";
 	stats__sum(&r->stats);
 	text = text_of(stats__table, &r->stats);
-	expect(text, "disk 0: engine aio, odd?name\n");
+	expect(text, "disk 0: engine aio (queue 0), threads (queue 1), odd?name\n");
 	expect(text, "disk 1: engine null, null:1G\n");
 	expect(text, "\n0.0    ");
 	expect(text, "\n0.1    ");
@@ -260,6 +263,10 @@ static void test_table(void **state)
 	expect(text, "\n1.0    ");
 	expect(text, "\nall    ");
 	assert_null(strstr(text, "\n1      "));
+	free(text);
+	r->stats.disk[0].served_by[1] = "aio";
+	text = text_of(stats__table, &r->stats);
+	expect(text, "disk 0: engine aio, odd?name\n");
 	free(text);
 }
 
