@@ -306,6 +306,11 @@ static uint64_t fault__wait(struct disk_queue *q, int64_t timeout)
 				     : disk_queue__sleep(q, timeout);
 }
 
+static uint64_t fault__rest(struct disk_queue *q)
+{
+	return q->fault->inner->rest ? q->fault->inner->rest(q) : 0;
+}
+
 static void fault__fini(struct disk_queue *q)
 {
 	q->fault->inner->fini(q);
@@ -322,6 +327,7 @@ static const struct disk_engine_ops fault_ops = {
 	.attach = fault__attach,
 	.ready = fault__ready,
 	.wait = fault__wait,
+	.rest = fault__rest,
 };
 
 int disk_fault__wrap(struct disk_queue *q)

@@ -184,6 +184,11 @@ uint64_t disk_queue__wait(struct disk_queue *q, int64_t timeout)
 	return disk_queue__sleep(q, timeout);
 }
 
+uint64_t disk_queue__rest(struct disk_queue *q)
+{
+	return q->engine->rest ? q->engine->rest(q) : 0;
+}
+
 bool disk_req__position_ok(const struct disk *disk, const struct disk_req *req)
 {
 	uint64_t mask = disk->geo.offset_align - 1;

@@ -325,6 +325,22 @@ static uint64_t uring__wait(struct disk_queue *q, int64_t timeout)
 	return take_woken(q);
 }
 
+/*
+ * A submit or a reap can have worked off the read of wakefd just before the
+ * thread left.  A read that is still under way takes nothing any more: it ended
+ * with the thread that made it.  What a poll has seen is still in wakefd.
+ */
+static uint64_t uring__rest(struct disk_queue *q)
+{
+	struct uring_queue *u = q->priv;
+	uint64_t n;
+
+	events(q);
+	n = u->woken;
+	u->woken = 0;
+	return n;
+}
+
 const struct disk_engine_ops disk_uring_ops = {
 	.name = "uring",
 	.probe = disk_uring__probe,
@@ -338,6 +354,7 @@ const struct disk_engine_ops disk_uring_ops = {
 	.reap = uring__reap,
 	.ready = uring__ready,
 	.wait = uring__wait,
+	.rest = uring__rest,
 };
 
 #else

@@ -106,7 +106,7 @@ void virtio_blk_queue__put(struct virtio_blk_queue *bq, const struct virtio_blk_
 }
 
 /*
- * What is left on wakefd is counted too.  A kick is what was neither a
+ * What is left on wakefd, or was read from it and never told, is counted too.  A kick is what was neither a
  * completion of the engine nor a signal of lkvm's own.
  */
 static uint64_t kicks(struct virtio_queue *queue)
@@ -116,6 +116,7 @@ static uint64_t kicks(struct virtio_queue *queue)
 	uint64_t own = bq->engine.stats.signals + atomic_load(&queue->pokes);
 	uint64_t rest;
 
+	queue->signals += disk_queue__rest(&bq->engine);
 	if (poll(&pfd, 1, 0) == 1 && read(queue->wakefd, &rest, sizeof(rest)) == sizeof(rest))
 		queue->signals += rest;
 	return queue->signals > own ? queue->signals - own : 0;

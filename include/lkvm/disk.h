@@ -202,6 +202,7 @@ struct disk_engine_ops {
 	bool (*ready)(const struct disk_queue *q); /* besides ->ready and ->remote */
 	/* Instead of waiting for wakefd; see disk_queue__wait(). */
 	uint64_t (*wait)(struct disk_queue *q, int64_t timeout);
+	uint64_t (*rest)(struct disk_queue *q); /* see disk_queue__rest() */
 };
 
 /*
@@ -215,6 +216,11 @@ int disk_queue__init(struct disk_queue *q, struct disk *disk,
  * what an engine can only do there, or is too slow for the start of the VM.
  */
 void disk_queue__attach(struct disk_queue *q);
+/*
+ * Main thread, when the queue's thread has ended: what was read from wakefd and
+ * no disk_queue__wait() came to tell.  Told once.
+ */
+uint64_t disk_queue__rest(struct disk_queue *q);
 /*
  * Main thread; nothing is in flight.  Waits until no worker can write to wakefd
  * any more, so close that afterwards.

@@ -92,6 +92,38 @@ static void spin(struct rig *rig)
 	free(buf);
 }
 
+/*
+ * The thread leaves right after a submit that has read wakefd on the side: the
+ * signals are in wakefd or told as the rest, once, whatever the ring does.
+ */
+static void leave_with_signals(struct rig *rig)
+{
+	struct disk_queue *q = &rig->q[0];
+	char *buf = rig__alloc(4096);
+	struct iovec iov = {buf, 4096};
+	struct disk_req req = rig__req(DISK_WRITE, 0, &iov, 1);
+	uint64_t rest;
+
+	assert_int_equal(disk_queue__wait(q, 0), 0);
+	assert_int_equal(eventfd_write(q->wakefd, 3), 0);
+	disk_queue__queue(q, &req);
+	disk_queue__submit(q);
+	while (!disk_queue__reap(q))
+		;
+	rest = disk_queue__rest(q);
+	if (((struct uring_queue *)q->priv)->ring.flags & IORING_SETUP_DEFER_TASKRUN)
+		assert_int_equal(rest, 3);
+	assert_int_equal(rest + disk_queue__sleep(q, 0), 3);
+	assert_int_equal(disk_queue__rest(q), 0);
+	free(buf);
+}
+
+static void signals_at_the_end(void **state)
+{
+	start(*state);
+	leave_with_signals(*state);
+}
+
 static void wakes_for_others(void **state)
 {
 	start(*state);
@@ -122,6 +154,11 @@ static void older_rings(void **state)
 		assert_int_equal(u->ring.flags & ~IORING_SETUP_CQSIZE, flags[i]);
 		spin(rig);
 		wake_for_others(rig);
+		rig__stop(rig);
+		open_disk(rig);
+		rig->disk.engine_flags = flags[i];
+		rig__add_queue(rig, 8);
+		leave_with_signals(rig);
 		rig__stop(rig);
 	}
 }
@@ -157,10 +194,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig__teardown)
 	const struct CMUnitTest tests[] = {
-		T(wakes_for_others),
-		T(spinning),
-		T(older_rings),
-		T(thread_of_its_own),
+		T(wakes_for_others), T(signals_at_the_end), T(spinning),
+		T(older_rings),	     T(thread_of_its_own),
 	};
 
 	return cmocka_run_group_tests_name("disk uring wait", tests, NULL, NULL);
