@@ -123,7 +123,7 @@ static void report_stats(struct run_state *s, int status)
 		fprintf(stderr, "lkvm: --stats: out of memory\n");
 	} else {
 		stats__check(&s->stats, stderr);
-		if (!s->stats_file.out)
+		if (!stats_file__is_open(&s->stats_file))
 			stats__table(stderr, &s->stats);
 		else if (stats_file__write(&s->stats_file, &s->stats, &err))
 			fail(&err);

@@ -66,16 +66,23 @@ void stats__json(FILE *out, const struct stats *stats);
 void stats__table(FILE *out, const struct stats *stats);
 
 /*
- * Where the JSON text goes: into a new file beside @path, which takes its place
- * at the end, so that a reader finds the old text or the new one, whole.  What is
- * no regular file (a pipe, /dev/stdout) is written to as it is.
+ * Where the JSON text goes: into a new file beside @path, which takes its place,
+ * so that a reader finds the old text or the new one, whole.  The new file is
+ * there for the moment of writing alone: a VM that is killed leaves none.  What
+ * is no regular file (a pipe, /dev/stdout) is opened at once and written to as it
+ * is.
  */
 struct stats_file {
 	const char *path; /* as given */
-	char *target; /* what is replaced: links followed */
-	char *temp; /* NULL: not a regular file */
-	FILE *out; /* NULL: not open */
+	char *target; /* what is replaced: links followed; NULL: not a regular file */
+	FILE *out; /* what is no regular file; else NULL */
 };
+
+/* Between stats_file__open() and the end. */
+static inline bool stats_file__is_open(const struct stats_file *file)
+{
+	return file->target || file->out;
+}
 
 /*
  * Before the guest starts.  Refused: what cannot be created or written, and what

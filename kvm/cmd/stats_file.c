@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The file that --stats names: made before the guest starts, put in place at the end. */
+/* The file that --stats names: tried before the guest starts, made and put in place at the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -91,29 +91,35 @@ static mode_t target_mode(const struct stat *old)
 	return 0666 & ~mask;
 }
 
-static int open_temp(struct stats_file *file, const struct stat *old, struct lk_err *err)
+/* A new file beside the target, whose name the caller frees.  The descriptor, or -errno. */
+static int make_temp(const struct stats_file *file, char **temp)
 {
 	int fd;
 
-	if (asprintf(&file->temp, "%s.XXXXXX", file->target) < 0) {
-		file->temp = NULL;
-		return cannot_open(file->path, -ENOMEM, err);
+	if (asprintf(temp, "%s.XXXXXX", file->target) < 0) {
+		*temp = NULL;
+		return -ENOMEM;
 	}
-	fd = mkostemp(file->temp, O_CLOEXEC);
+	fd = mkostemp(*temp, O_CLOEXEC);
 	if (fd < 0) {
-		int code = -errno;
+		fd = -errno;
+		free(*temp); /* no file has that name, or not ours */
+		*temp = NULL;
+	}
+	return fd;
+}
 
-		free(file->temp); /* no file has that name, or not ours */
-		file->temp = NULL;
-		return cannot_open(file->path, code, err);
-	}
-	file->out = fdopen(fd, "w");
-	if (!file->out) {
-		close(fd);
-		return cannot_open(file->path, -ENOMEM, err);
-	}
-	if (fchmod(fd, target_mode(old)))
-		return cannot_open(file->path, -errno, err);
+/* Whether it can be made is found out by making it. */
+static int try_temp(const struct stats_file *file)
+{
+	char *temp;
+	int fd = make_temp(file, &temp);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	unlink(temp);
+	free(temp);
 	return 0;
 }
 
@@ -136,7 +142,8 @@ static int open_all(struct stats_file *file, const struct run_options *opts, str
 	file->target = exists ? realpath(file->path, NULL) : strdup(file->path);
 	if (!file->target)
 		return cannot_open(file->path, -errno, err);
-	return open_temp(file, exists ? &st : NULL, err);
+	ret = try_temp(file);
+	return ret ? cannot_open(file->path, ret, err) : 0;
 }
 
 int stats_file__open(struct stats_file *file, const char *path, const struct run_options *opts,
@@ -151,20 +158,66 @@ int stats_file__open(struct stats_file *file, const char *path, const struct run
 	return ret;
 }
 
-int stats_file__write(struct stats_file *file, const struct stats *stats, struct lk_err *err)
+/* Into @out, which is closed.  0 or -errno. */
+static int put_text(FILE *out, const struct stats *stats)
 {
 	int code = 0;
 
 	errno = 0;
-	stats__json(file->out, stats);
-	if (fflush(file->out) || ferror(file->out))
+	stats__json(out, stats);
+	if (fflush(out) || ferror(out))
 		code = errno ? -errno : -EIO;
-	if (!code && file->temp && rename(file->temp, file->target))
-		code = -errno;
-	if (!code) {
-		free(file->temp); /* it is the target now */
-		file->temp = NULL;
+	fclose(out);
+	return code;
+}
+
+/* The new text in @fd, which is closed, and in @temp takes the place of the old one. */
+static int replace(const struct stats_file *file, int fd, const char *temp,
+		   const struct stats *stats)
+{
+	struct stat old;
+	bool exists = !stat(file->target, &old);
+	FILE *out = fdopen(fd, "w");
+	int code;
+
+	if (!out) {
+		close(fd);
+		return -ENOMEM;
 	}
+	code = fchmod(fd, target_mode(exists ? &old : NULL)) ? -errno : 0;
+	if (code) {
+		fclose(out);
+		return code;
+	}
+	code = put_text(out, stats);
+	if (!code && rename(temp, file->target))
+		code = -errno;
+	return code;
+}
+
+static int write_new(const struct stats_file *file, const struct stats *stats)
+{
+	char *temp;
+	int fd = make_temp(file, &temp), code;
+
+	if (fd < 0)
+		return fd;
+	code = replace(file, fd, temp, stats);
+	if (code)
+		unlink(temp);
+	free(temp);
+	return code;
+}
+
+int stats_file__write(struct stats_file *file, const struct stats *stats, struct lk_err *err)
+{
+	int code;
+
+	if (file->out)
+		code = put_text(file->out, stats);
+	else
+		code = write_new(file, stats);
+	file->out = NULL;
 	stats_file__discard(file);
 	if (code)
 		return lk_err__set(err, code,
@@ -178,10 +231,7 @@ void stats_file__discard(struct stats_file *file)
 {
 	if (file->out)
 		fclose(file->out);
-	if (file->temp)
-		unlink(file->temp);
-	free(file->temp);
 	free(file->target);
 	file->out = NULL;
-	file->temp = file->target = NULL;
+	file->target = NULL;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The file of --stats: whole or not there, and never one that the VM needs. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -75,6 +76,70 @@ static bool file_begins(const char *path, const char *want)
 	return n == (ssize_t)strlen(want) && !strcmp(buf, want);
 }
 
+static unsigned int files_in(const char *path)
+{
+	struct dirent *e;
+	unsigned int nr = 0;
+	DIR *dir = opendir(path);
+
+	assert_non_null(dir);
+	while ((e = readdir(dir)))
+		nr += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+	closedir(dir);
+	return nr;
+}
+
+/* Killed while the guest runs: nothing is left, and what was there is as it was. */
+static void test_killed(void **state)
+{
+	struct rig *r = *state;
+	struct run_options opts = {0};
+	struct stats_file file;
+	struct lk_err err = {""};
+	struct stat before, after;
+
+	assert_int_equal(stats_file__open(&file, r->path, &opts, &err), 0);
+	assert_true(stats_file__is_open(&file));
+	assert_int_equal(files_in(r->dir), 0);
+	stats_file__discard(&file);
+	assert_false(stats_file__is_open(&file));
+
+	put_file(r->path, "old");
+	assert_int_equal(stat(r->path, &before), 0);
+	assert_int_equal(stats_file__open(&file, r->path, &opts, &err), 0);
+	assert_int_equal(files_in(r->dir), 1);
+	assert_int_equal(stat(r->path, &after), 0);
+	assert_int_equal(after.st_ino, before.st_ino);
+	assert_true(file_begins(r->path, "old"));
+	stats_file__discard(&file);
+}
+
+/* The directory goes away meanwhile: said at the end, and nothing is left behind. */
+static void test_gone(void **state)
+{
+	struct rig *r = *state;
+	struct run_options opts = {0};
+	struct stats_file file;
+	struct lk_err err = {""};
+	char dir[64], path[80];
+
+	snprintf(dir, sizeof(dir), "%s/sub", r->dir);
+	snprintf(path, sizeof(path), "%s/out", dir);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(stats_file__open(&file, path, &opts, &err), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(stats_file__write(&file, &r->stats, &err), -ENOENT);
+	expect(err.msg, "cannot be written: No such file");
+	assert_false(stats_file__is_open(&file));
+
+	/* what took the name cannot be replaced: the new text goes, it stays */
+	assert_int_equal(stats_file__open(&file, r->path, &opts, &err), 0);
+	assert_int_equal(mkdir(r->path, 0700), 0);
+	assert_int_equal(stats_file__write(&file, &r->stats, &err), -EISDIR);
+	assert_int_equal(files_in(r->dir), 1);
+	assert_int_equal(rmdir(r->path), 0);
+}
+
 static void test_file(void **state)
 {
 	struct rig *r = *state;
@@ -128,7 +193,7 @@ static void refuse(const char *path, const struct run_options *opts, const char 
 
 	assert_true(stats_file__open(&file, path, opts, &err) < 0);
 	expect(err.msg, why);
-	assert_null(file.out);
+	assert_false(stats_file__is_open(&file));
 }
 
 static void test_refused(void **state)
@@ -197,7 +262,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(test_file),   RIG_TEST(test_link), RIG_TEST(test_refused),
-		RIG_TEST(test_output), RIG_TEST(test_full),
+		RIG_TEST(test_output), RIG_TEST(test_full), RIG_TEST(test_killed),
+		RIG_TEST(test_gone),
 	};
 
 	return cmocka_run_group_tests_name("stats_file", tests, NULL, NULL);
