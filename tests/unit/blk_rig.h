@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/eventfd.h>
 
-#include "tests/unit/vq_driver.h"
+#include "tests/unit/vqp_driver.h"
 #include "virtio/blk.h"
 
 /*
@@ -18,7 +18,10 @@
 #define RIG_DISCARDED 0x5d /* what is undefined, here */
 
 struct blk_rig {
-	struct vq_driver d;
+	union {
+		struct vq_driver d; /* what both have: memory, and the layout */
+		struct vqp_driver p; /* begins with it */
+	};
 	struct virtio_blk blk;
 	struct virtio_queue *q;
 
@@ -248,6 +251,42 @@ static inline void rig__free(struct blk_rig *r)
 	free(r);
 }
 
+/* From now on the ring is packed, and empty; whatever was in guest memory is gone. */
+static inline void rig__pack(struct blk_rig *r)
+{
+	uint16_t size = r->d.layout.size;
+
+	vqd__fini(&r->d);
+	vqp__init(&r->p, size, false);
+	if (virtq__init(&r->q->ring, &r->d.mem, &r->d.layout))
+		abort();
+}
+
+/* A chain from descriptor @head on, or with @head as its id: see vqd__chain() and vqp__put(). */
+static inline void rig__put(struct blk_rig *r, uint16_t head, const struct vq_seg *seg,
+			    unsigned int nr, unsigned int direct)
+{
+	if (r->d.layout.packed) {
+		if (!vqp__put(&r->p, head, seg, nr, direct))
+			abort();
+		return;
+	}
+	vqd__chain(&r->d, head, seg, nr, direct);
+	vqd__put(&r->d, head);
+}
+
+/* What was put is for the device; a packed ring has no step of its own for that. */
+static inline void rig__publish(struct blk_rig *r)
+{
+	if (!r->d.layout.packed)
+		vqd__publish(&r->d);
+}
+
+static inline bool rig__get(struct blk_rig *r, uint32_t *id, uint32_t *len)
+{
+	return r->d.layout.packed ? vqp__get(&r->p, id, len) : vqd__get(&r->d, id, len);
+}
+
 /* Serve until @nr more requests are complete, or the ring is found broken. */
 static inline void rig__run(struct blk_rig *r, unsigned int nr)
 {
@@ -284,8 +323,7 @@ static inline void rig__request(struct blk_rig *r, uint16_t head, uint32_t type,
 
 	memcpy(vqd__ptr(&r->d, gpa), &hdr, sizeof(hdr));
 	*rig__status(r, head) = 0xee;
-	vqd__chain(&r->d, head, seg, 3, 3);
-	vqd__put(&r->d, head);
+	rig__put(r, head, seg, 3, 3);
 }
 
 #endif

@@ -104,12 +104,11 @@ static void run_one(struct blk_rig *r, const struct request *req, const struct l
 		out[i] = 0xa5 ^ i ^ (i >> 8);
 	memcpy(out, &hdr, sizeof(hdr));
 
-	vqd__chain(&r->d, 1, l->seg, l->nr, direct);
-	vqd__put(&r->d, 1);
-	vqd__publish(&r->d);
+	rig__put(r, 1, l->seg, l->nr, direct);
+	rig__publish(r);
 	rig__run(r, 1);
 
-	assert_true(vqd__get(&r->d, &id, &len));
+	assert_true(rig__get(r, &id, &len));
 	assert_int_equal(id, 1);
 	assert_int_equal(len, req->used);
 	if (l->in_len)
@@ -119,22 +118,22 @@ static void run_one(struct blk_rig *r, const struct request *req, const struct l
 	assert_int_equal(r->fails, 0);
 
 	rig__request(r, 60, VIRTIO_BLK_T_IN, 8, 512); /* slot 20, behind the buffers above */
-	vqd__publish(&r->d);
+	rig__publish(r);
 	rig__run(r, 1);
-	assert_true(vqd__get(&r->d, &id, &len));
+	assert_true(rig__get(r, &id, &len));
 	assert_int_equal(id, 60);
 	assert_int_equal(*rig__status(r, 60), 512 % r->disk.geo.logical_block ? IOERR : OK);
 }
 
-static void run_table(struct blk_rig *r, const struct request *t, unsigned int nr)
+static void run_ring(struct blk_rig *r, const struct request *t, unsigned int nr)
 {
 	unsigned int i, direct;
-	uint64_t errors = 0;
+	uint64_t errors = r->q->stats.errors;
 
 	for (i = 0; i < nr; i++) {
 		struct layout l = {.nr = 0};
 
-		print_message("%s\n", t[i].name);
+		print_message("%s: %s\n", r->d.layout.packed ? "packed" : "split", t[i].name);
 		l.out_len = cut(&l, t[i].out, OUT_GPA, false);
 		l.in_len = cut(&l, t[i].in, IN_GPA, true);
 		for (direct = 0; direct <= l.nr; direct++) {
@@ -146,6 +145,14 @@ static void run_table(struct blk_rig *r, const struct request *t, unsigned int n
 	assert_int_equal(r->q->stats.errors, errors);
 	assert_int_equal(r->q->stats.popped, r->q->stats.completed);
 	assert_int_equal(r->q->ring.in_flight, 0);
+}
+
+/* In both formats of rings: the requests are the same (2.7.4, 2.8.6). */
+static void run_table(struct blk_rig *r, const struct request *t, unsigned int nr)
+{
+	run_ring(r, t, nr);
+	rig__pack(r);
+	run_ring(r, t, nr);
 	rig__free(r);
 }
 
@@ -271,16 +278,44 @@ static void test_read_only(void **state)
 	RUN_TABLE(r, t);
 }
 
+struct outside {
+	const char *name;
+	uint32_t type;
+	struct vq_seg data, status;
+	uint8_t result;
+	uint32_t used;
+};
+
+static void run_outside(struct blk_rig *r, const struct outside *t)
+{
+	const struct vq_seg seg[] = {{OUT_GPA, 16, false}, t->data, t->status};
+	const struct virtio_blk_outhdr hdr = {htole32(t->type), 0, 0};
+	uint64_t last = t->status.gpa + t->status.len - 1;
+	uint8_t *tail = vqd__ptr(&r->d, VQD_END - 512);
+	char before[RIG_DISK];
+	uint32_t id, len, k;
+
+	print_message("%s: %s\n", r->d.layout.packed ? "packed" : "split", t->name);
+	memcpy(before, r->image, RIG_DISK);
+	memset(vqd__ptr(&r->d, IN_GPA), UNTOUCHED, 513);
+	memset(tail, UNTOUCHED, 512);
+	memcpy(vqd__ptr(&r->d, OUT_GPA), &hdr, sizeof(hdr));
+	rig__put(r, 0, seg, 3, 3);
+	rig__publish(r);
+	rig__run(r, 1);
+	assert_true(rig__get(r, &id, &len));
+	assert_int_equal(len, t->used);
+	if (last < VQD_END)
+		assert_int_equal(*(uint8_t *)vqd__ptr(&r->d, last), t->result);
+	for (k = 0; k < 512 && t->result != OK; k++)
+		assert_int_equal(tail[k], UNTOUCHED);
+	assert_memory_equal(r->image, before, RIG_DISK);
+}
+
 /* Memory that is not there: IOERR if the status byte is, and nothing is read or written. */
 static void test_outside_memory(void **state)
 {
-	static const struct {
-		const char *name;
-		uint32_t type;
-		struct vq_seg data, status;
-		uint8_t result;
-		uint32_t used;
-	} t[] = {
+	static const struct outside t[] = {
 		{"data to the last byte", T_IN, {VQD_END - 512, 512, 1}, {IN_GPA, 1, 1}, OK, 513},
 		{"data one byte over", T_IN, {VQD_END - 511, 512, 1}, {IN_GPA, 1, 1}, IOERR, 1},
 		{"source one byte over", T_OUT, {VQD_END - 511, 512, 0}, {IN_GPA, 1, 1}, IOERR, 1},
@@ -295,33 +330,14 @@ static void test_outside_memory(void **state)
 		 1},
 	};
 	struct blk_rig *r = rig__new(64, 512, false);
-	const struct virtio_blk_outhdr *hdr;
-	uint32_t id, len, i, k;
+	unsigned int i, pass;
 
 	(void)state;
-	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		const struct vq_seg seg[] = {{OUT_GPA, 16, false}, t[i].data, t[i].status};
-		uint64_t last = t[i].status.gpa + t[i].status.len - 1;
-		uint8_t *tail = vqd__ptr(&r->d, VQD_END - 512);
-		char before[RIG_DISK];
-
-		print_message("%s\n", t[i].name);
-		memcpy(before, r->image, RIG_DISK);
-		memset(vqd__ptr(&r->d, IN_GPA), UNTOUCHED, 513);
-		memset(tail, UNTOUCHED, 512);
-		hdr = memcpy(vqd__ptr(&r->d, OUT_GPA),
-			     &(struct virtio_blk_outhdr) {t[i].type, 0, 0}, sizeof(*hdr));
-		vqd__chain(&r->d, 0, seg, 3, 3);
-		vqd__put(&r->d, 0);
-		vqd__publish(&r->d);
-		rig__run(r, 1);
-		assert_true(vqd__get(&r->d, &id, &len));
-		assert_int_equal(len, t[i].used);
-		if (last < VQD_END)
-			assert_int_equal(*(uint8_t *)vqd__ptr(&r->d, last), t[i].result);
-		for (k = 0; k < 512 && t[i].result != OK; k++)
-			assert_int_equal(tail[k], UNTOUCHED);
-		assert_memory_equal(r->image, before, RIG_DISK);
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+			run_outside(r, &t[i]);
+		if (!pass)
+			rig__pack(r);
 	}
 	assert_int_equal(r->fails, 0);
 	rig__free(r);

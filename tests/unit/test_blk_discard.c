@@ -76,11 +76,10 @@ static void run_one(struct blk_rig *r, const struct range_request *t, uint32_t o
 		       sizeof(range));
 	*answer = 0xee;
 	r->range_seen = 0;
-	vqd__chain(&r->d, 1, seg, 3, cut % 4);
-	vqd__put(&r->d, 1);
-	vqd__publish(&r->d);
+	rig__put(r, 1, seg, 3, cut % 4);
+	rig__publish(r);
 	rig__run(r, 1);
-	assert_true(vqd__get(&r->d, &id, &len));
+	assert_true(rig__get(r, &id, &len));
 	assert_int_equal(len, 1);
 	assert_int_equal(*answer, status);
 	if (r->range_seen) { /* what the engine has done to the image is right */
@@ -94,7 +93,7 @@ static void run_one(struct blk_rig *r, const struct range_request *t, uint32_t o
 
 #define WHOLE 32 /* header and one range */
 
-static void run_table(struct blk_rig *r, const struct range_request *t, unsigned int nr)
+static void run_ring(struct blk_rig *r, const struct range_request *t, unsigned int nr)
 {
 	unsigned int i, cut;
 
@@ -106,6 +105,14 @@ static void run_table(struct blk_rig *r, const struct range_request *t, unsigned
 		}
 	}
 	assert_int_equal(r->fails, 0);
+}
+
+/* In both formats of rings: the requests are the same (2.7.4, 2.8.6). */
+static void run_table(struct blk_rig *r, const struct range_request *t, unsigned int nr)
+{
+	run_ring(r, t, nr);
+	rig__pack(r);
+	run_ring(r, t, nr);
 	rig__free(r);
 }
 
@@ -200,12 +207,16 @@ static void test_lengths(void **state)
 		{16, 512, IOERR},
 	};
 	struct blk_rig *r = rig_with(512, true);
-	unsigned int i;
+	unsigned int i, pass;
 
 	(void)state;
-	for (i = 0; i < sizeof(len) / sizeof(len[0]); i++) {
-		run_one(r, &t, len[i].out, 9, len[i].in, len[i].status);
-		assert_int_equal(r->range_seen, len[i].out == WHOLE && !len[i].in ? 1 : 0);
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < sizeof(len) / sizeof(len[0]); i++) {
+			run_one(r, &t, len[i].out, 9, len[i].in, len[i].status);
+			assert_int_equal(r->range_seen, len[i].out == WHOLE && !len[i].in ? 1 : 0);
+		}
+		if (!pass)
+			rig__pack(r);
 	}
 	rig__free(r);
 }
