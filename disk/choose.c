@@ -153,12 +153,14 @@ int disk_choose__engine(struct disk *disk, enum disk_engine_kind kind, struct lk
 static const struct disk_engine_ops *next_engine(struct disk *disk)
 {
 	const struct disk_engine_ops *const *ops = order(disk);
+	struct lk_err why;
 
 	while (*ops && *ops != disk->engine)
 		ops++;
 	while (*ops && *++ops) {
-		if (!probe(disk, *ops, NULL))
+		if (!probe(disk, *ops, &why))
 			return *ops;
+		note(disk, "; not %s: %.200s", (*ops)->name, why.msg);
 	}
 	return NULL;
 }

@@ -9,7 +9,7 @@
  *   sync.c      what a worker does with a request
  *   discard.c   the same for discard and write zeroes, and their limits
  *   transfer.c  parts of requests         uring.c, uring_setup.c  engine: io_uring
- *   fault.c     faults on purpose, for tests
+ *   tryout.c    calls that may end the process    fault.c  faults on purpose, for tests
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -26,6 +26,13 @@ int disk_choose__engine(struct disk *disk, enum disk_engine_kind kind, struct lk
 /* Initialise the engine's part of a queue, with auto of the next engine where a limit is met. */
 int disk_choose__queue(struct disk_queue *q, struct lk_err *err);
 
+/*
+ * tryout.c, main thread: does a seccomp filter hold for this process, and does a
+ * child live through @calls?  0, -EPERM where it does not, else -errno.
+ */
+bool disk_tryout__filtered(void);
+int disk_tryout__survives(void (*calls)(void));
+
 /* geometry.c: size, tail and geo of a freshly opened disk; fd, direct, is_device are set. */
 int disk_geometry__read(struct disk *disk, const struct stat *st, struct lk_err *err);
 

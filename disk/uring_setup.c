@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "uring.h"
 
@@ -113,12 +115,43 @@ static int explain(int rc, struct lk_err *err)
 							    : "");
 }
 
+/* All that a queue will call. */
+static void try_calls(void)
+{
+	struct io_uring ring;
+
+	if (!make(&ring, 1, 0)) {
+		try_out(&ring);
+		io_uring_queue_exit(&ring);
+	}
+	syscall(SYS_io_uring_register, -1, IORING_REGISTER_PROBE, NULL, 0);
+}
+
+/* 0, or a filter would end lkvm, or it could not be found out. */
+static int survivable(struct lk_err *err)
+{
+	int rc = disk_tryout__filtered() ? disk_tryout__survives(try_calls) : 0;
+
+	if (rc == -EPERM)
+		return lk_err__set(
+			err, rc,
+			"the host refuses io_uring: a seccomp filter ends processes that "
+			"use it; allow io_uring_setup, io_uring_enter and "
+			"io_uring_register");
+	return rc ? lk_err__set(err, rc,
+				"cannot find out whether a seccomp filter allows io_uring: %s",
+				strerror(-rc))
+		  : 0;
+}
+
 int disk_uring__probe(struct disk *disk, struct lk_err *err)
 {
 	struct io_uring ring;
 	unsigned int i;
-	int rc = 0;
+	int rc = survivable(err);
 
+	if (rc)
+		return rc;
 	for (i = 0; i < NR_LEVELS; i++) {
 		rc = make(&ring, 1, levels[i]);
 		if (!rc) {

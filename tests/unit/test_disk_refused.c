@@ -6,6 +6,7 @@
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -31,12 +32,13 @@ struct refusal {
 	const char *word; /* in the reason */
 };
 
-static int refuse(const struct refusal *r)
+/* With @action for the call, and nothing else touched. */
+static int filter(long call, unsigned int action)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, r->call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | r->error),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog prog = {.len = ARRAY_SIZE(code), .filter = code};
@@ -44,6 +46,11 @@ static int refuse(const struct refusal *r)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) ? -errno : 0;
+}
+
+static int refuse(const struct refusal *r)
+{
+	return filter(r->call, SECCOMP_RET_ERRNO | r->error);
 }
 
 /* Runs @body in a child; it must come back with 0. */
@@ -181,6 +188,68 @@ static void io_uring_register_closed(void **state)
 		skip();
 	for (i = 0; i < ARRAY_SIZE(all); i++)
 		in_child(rig, no_register, &all[i]);
+}
+
+/* A filter that ends the process: a child has to find that out. */
+static int deadly(struct rig *rig, const void *arg)
+{
+	const struct refusal *r = arg;
+
+	if (r->error) /* whoever started lkvm ignores its children */
+		signal(SIGCHLD, SIG_IGN);
+	CHECK(!filter(r->call, SECCOMP_RET_KILL_PROCESS));
+	CHECK(open_kind(rig, DISK_ENGINE_URING, false) == -EPERM);
+	CHECK(strstr(rig->err.msg, "seccomp") && strstr(rig->err.msg, "io_uring_setup"));
+	CHECK(!strchr(rig->err.msg, '\n'));
+	CHECK(!open_kind(rig, DISK_ENGINE_AUTO, false));
+	CHECK(!strcmp(rig->disk.engine->name, "threads"));
+	CHECK(strstr(rig->disk.note, "not uring") && strstr(rig->disk.note, "seccomp"));
+	CHECK(!io_works(rig));
+	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	return 0;
+}
+
+/* A filter that has nothing to do with it takes nothing away. */
+static int harmless(struct rig *rig, const void *arg)
+{
+	(void)arg;
+	CHECK(!filter(SYS_swapoff, SECCOMP_RET_KILL_PROCESS));
+	CHECK(!open_kind(rig, DISK_ENGINE_AUTO, false));
+	CHECK(!strcmp(rig->disk.engine->name, "uring"));
+	CHECK(!io_works(rig));
+	return 0;
+}
+
+/* Not known is as good as deadly. */
+static int no_child(struct rig *rig, const void *arg)
+{
+	static const struct refusal fork_refused = {SYS_clone, EAGAIN, NULL};
+
+	(void)arg;
+	CHECK(!refuse(&fork_refused));
+	CHECK(open_kind(rig, DISK_ENGINE_URING, false) == -EAGAIN);
+	CHECK(strstr(rig->err.msg, "seccomp"));
+	return 0;
+}
+
+static void io_uring_deadly(void **state)
+{
+	static const struct refusal all[] = {
+		{SYS_io_uring_setup, 0, NULL},
+		{SYS_io_uring_setup, 1, NULL},
+		{SYS_io_uring_enter, 0, NULL},
+		{SYS_io_uring_register, 0, NULL},
+	};
+	struct rig *rig = *state;
+	unsigned int i;
+
+	rig__make_file(rig, 65536);
+	if (!uring_works(rig))
+		skip();
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		in_child(rig, deadly, &all[i]);
+	in_child(rig, harmless, NULL);
+	in_child(rig, no_child, NULL);
 }
 
 static int no_aio(struct rig *rig, const void *arg)
@@ -329,7 +398,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, rig__setup, rig__teardown)
 	const struct CMUnitTest tests[] = {
-		T(io_uring_closed), T(io_uring_register_closed), T(aio_closed),
+		T(io_uring_closed), T(io_uring_register_closed), T(io_uring_deadly), T(aio_closed),
 		T(memlock),	    T(threads_and_descriptors),
 	};
 
