@@ -8,9 +8,11 @@
  */
 #ifdef HAVE_LIBURING
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -194,6 +196,26 @@ static unsigned int count_bufs(const struct disk_queue *q)
 	return nr < 16384 ? nr : 0;
 }
 
+/*
+ * The kernel brings in the pages of a buffer before it looks whether they may be
+ * locked: what has to be refused costs seconds and up to 1 GiB.
+ */
+static bool may_lock(const struct disk_queue *q)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {0};
+	struct rlimit limit;
+	uint64_t bytes = 0;
+	unsigned int i;
+
+	for (i = 0; i < q->nr_mem; i++)
+		bytes += q->mem[i].iov_len;
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || bytes <= limit.rlim_cur)
+		return true;
+	return !syscall(SYS_capget, &head, caps) &&
+	       (caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK));
+}
+
 static int register_bufs(struct disk_queue *q, struct uring_queue *u)
 {
 	unsigned int nr = count_bufs(q), i, n = 0;
@@ -202,6 +224,8 @@ static int register_bufs(struct disk_queue *q, struct uring_queue *u)
 
 	if (!nr)
 		return 0;
+	if (!may_lock(q))
+		return -ENOMEM;
 	bufs = calloc(nr, sizeof(*bufs));
 	if (!bufs)
 		return -ENOMEM;

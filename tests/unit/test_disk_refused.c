@@ -291,6 +291,7 @@ static int little_locked_memory(struct rig *rig, const void *arg)
 	size_t len = 16 << 20;
 	struct iovec region = {
 		mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), len};
+	unsigned char there;
 
 	(void)arg;
 	CHECK(!open_kind(rig, DISK_ENGINE_URING, true));
@@ -299,6 +300,7 @@ static int little_locked_memory(struct rig *rig, const void *arg)
 	rig->nr_mem = 1;
 	rig__add_queue(rig, 8);
 	CHECK(rig->disk.lost && strstr(rig->disk.lost, "ulimit -l"));
+	CHECK(!mincore(region.iov_base, 4096, &there) && !(there & 1)); /* not brought in for it */
 	disk_queue__fini(&rig->q[--rig->nr_queues]);
 	CHECK(!io_works(rig));
 	return 0;
