@@ -90,6 +90,13 @@ unit-bins: $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/asan/unit/%)
 unit: unit-bins
 	@set -e; for t in $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/asan/unit/%); do $$t; done
 
+# Those in which threads meet.  Without ASLR: the sanitizer wants its own places in memory.
+TSAN_TESTS := test_blk_fault test_disk_choose test_disk_refused test_disk_uring \
+	test_disk_uring_wait test_virtq_notify
+
+unit-tsan: $(TSAN_TESTS:%=$(BUILD)/tsan/unit/%)
+	@set -e; for t in $^; do setarch -R $$t; done
+
 # --- what users call -------------------------------------------------------
 
 # Installs what is missing, says so first, and needs no network once all is there.
@@ -121,5 +128,5 @@ clean:
 
 FORCE:
 
-.PHONY: FORCE all asan tsan unit unit-bins payload demo check lint install clean
+.PHONY: FORCE all asan tsan unit unit-tsan unit-bins payload demo check lint install clean
 .DELETE_ON_ERROR:
