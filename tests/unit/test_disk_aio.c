@@ -120,29 +120,6 @@ static void unknown_ring_layout(void **state)
 	assert_true(rig->q[0].stats.syscalls > 0);
 }
 
-static void more_buffers_than_one_call_takes(void **state)
-{
-	struct rig *rig = *state;
-
-	start(rig, 2 << 20, 8);
-	rig__vectors(rig);
-	assert_int_equal(rig->q[0].stats.shorts, 0);
-}
-
-/* Same, where the host takes no piece of 512: through the copy, in pieces of its size. */
-static void bounced_in_pieces(void **state)
-{
-	struct rig *rig = *state;
-
-	start(rig, 2 << 20, 8);
-	rig__set_align(rig, 4096);
-	rig->disk.geo.offset_align = 512;
-	rig->disk.geo.mem_align = 4096;
-	rig__vectors(rig);
-	assert_int_equal(rig->q[0].stats.bounced, 2);
-	assert_int_equal(rig->q[0].stats.shorts, 0);
-}
-
 static void partial_acceptance(void **state)
 {
 	struct rig *rig = *state;
@@ -289,19 +266,6 @@ static void short_transfers_go_on(void **state)
 	free(buf);
 }
 
-static void truncated_file(void **state)
-{
-	struct rig *rig = *state;
-	char *buf = rig__alloc(4096);
-
-	start(rig, 65536, 8);
-	assert_int_equal(truncate(rig->path, 6144 + 100), 0);
-	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 4096, buf, 4096), -EIO);
-	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 8192, buf, 4096), -EIO);
-	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 0, buf, 4096), 0);
-	free(buf);
-}
-
 static void write_limit(void **state)
 {
 	struct rig *rig = *state;
@@ -364,21 +328,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig__teardown)
 	const struct CMUnitTest tests[] = {
-		T(each_operation),
-		T(many_in_flight_one_submit),
-		T(unknown_ring_layout),
-		T(more_buffers_than_one_call_takes),
-		T(bounced_in_pieces),
-		T(partial_acceptance),
-		T(no_room_then_completion),
-		T(no_room_ever),
-		T(failed_submit_shows),
-		T(one_of_a_batch_fails),
-		T(short_transfers_go_on),
-		T(truncated_file),
-		T(write_limit),
-		T(flush_where_aio_has_none),
-		T(aio_limit),
+		T(each_operation),	T(many_in_flight_one_submit), T(unknown_ring_layout),
+		T(partial_acceptance),	T(no_room_then_completion),   T(no_room_ever),
+		T(failed_submit_shows), T(one_of_a_batch_fails),      T(short_transfers_go_on),
+		T(write_limit),		T(flush_where_aio_has_none),  T(aio_limit),
 	};
 
 	return cmocka_run_group_tests_name("disk aio", tests, NULL, NULL);

@@ -148,27 +148,6 @@ static void deeper_than_the_ring(void **state)
 	assert_int_equal(rig->q[0].stats.submits, plan.calls);
 }
 
-static void more_buffers_than_one_call_takes(void **state)
-{
-	struct rig *rig = *state;
-
-	start(rig, 2 << 20, 8);
-	rig__vectors(rig);
-	assert_int_equal(rig->q[0].stats.shorts, 0);
-}
-
-static void bounced_in_pieces(void **state)
-{
-	struct rig *rig = *state;
-
-	start(rig, 2 << 20, 8);
-	rig__set_align(rig, 4096);
-	rig->disk.geo.offset_align = 512;
-	rig__vectors(rig);
-	assert_int_equal(rig->q[0].stats.bounced, 2);
-	assert_int_equal(rig->q[0].stats.shorts, 0);
-}
-
 static void partial_acceptance(void **state)
 {
 	struct rig *rig = *state;
@@ -285,19 +264,6 @@ static void short_transfers_go_on(void **state)
 	free(buf);
 }
 
-static void truncated_file(void **state)
-{
-	struct rig *rig = *state;
-	char *buf = rig__alloc(4096);
-
-	start(rig, 65536, 8);
-	assert_int_equal(truncate(rig->path, 6144 + 100), 0);
-	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 4096, buf, 4096), -EIO);
-	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 8192, buf, 4096), -EIO);
-	assert_int_equal(rig__io(&rig->q[0], DISK_READ, 0, buf, 4096), 0);
-	free(buf);
-}
-
 static void durable_write(void **state)
 {
 	struct rig *rig = *state;
@@ -364,12 +330,9 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig__teardown)
 	const struct CMUnitTest tests[] = {
-		T(each_operation),	    T(many_in_flight_one_submit),
-		T(deeper_than_the_ring),    T(more_buffers_than_one_call_takes),
-		T(bounced_in_pieces),	    T(partial_acceptance),
-		T(no_room_then_completion), T(no_room_ever),
-		T(one_of_a_batch_fails),    T(short_transfers_go_on),
-		T(truncated_file),	    T(durable_write),
+		T(each_operation),	 T(many_in_flight_one_submit), T(deeper_than_the_ring),
+		T(partial_acceptance),	 T(no_room_then_completion),   T(no_room_ever),
+		T(one_of_a_batch_fails), T(short_transfers_go_on),     T(durable_write),
 		T(registered_memory),
 	};
 
