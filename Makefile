@@ -79,6 +79,8 @@ $(eval $(call variant,obj,,$(STATIC)))
 $(eval $(call variant,asan,$(SAN_asan)))
 $(eval $(call variant,tsan,$(SAN_tsan)))
 
+-include tests/fuzz/rules.mk
+
 $(BUILD)/lkvm: $(BUILD)/obj/lkvm
 	@ln -sf obj/lkvm $@
 
@@ -112,7 +114,8 @@ demo: deps-build-box
 	@guest/demo
 
 check: deps-build-test-box
-	@$(MAKE) --no-print-directory -j2 all unit-bins payload $(BUILD)/box/native
+	@$(MAKE) --no-print-directory -j2 all unit-bins payload $(BUILD)/box/native \
+		$(if $(FUZZ_POSSIBLE),fuzz-bins)
 	@tests/run
 
 lint:

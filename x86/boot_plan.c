@@ -65,25 +65,52 @@ static int no_room(uint64_t need, const struct kernel *kernel, const struct boot
 				   plan->kernel_start / MIB, initrd, ram / MIB, remedy);
 }
 
+/* The first page that the kernel leaves to an initrd; UINT64_MAX: there is none. */
+static uint64_t initrd_floor(const struct boot_plan *plan)
+{
+	uint64_t floor = max_u64(plan->kernel_end, X86_HIGH_START);
+
+	return floor <= UINT64_MAX - (PAGE - 1) ? (floor + PAGE - 1) & ~(PAGE - 1) : UINT64_MAX;
+}
+
+static uint64_t initrd_limit(const struct kernel *kernel)
+{
+	uint64_t max = kernel->hdr.initrd_addr_max;
+
+	return (max ? max : INITRD_MAX_OLD) + 1;
+}
+
+/* Memory is too small.  Say at once what kernel and initrd take together. */
+static int too_small(const struct boot_plan *plan, const struct kernel *kernel, uint64_t ram,
+		     uint64_t initrd, struct lk_err *err)
+{
+	uint64_t limit = initrd_limit(kernel), need;
+
+	if (__builtin_add_overflow(initrd_floor(plan), initrd, &need))
+		need = UINT64_MAX;
+	if (initrd && need > limit)
+		return lk_err__set(err, -ENOSPC,
+				   "the initrd has %" PRIu64 " MiB (%" PRIu64
+				   " bytes), but this kernel takes it only between its own end at "
+				   "%" PRIu64 " MiB and %" PRIu64
+				   " MiB; no -m would do, make the initrd smaller",
+				   to_mib_up(initrd), initrd, to_mib_up(plan->kernel_end),
+				   limit / MIB);
+	return no_room(need, kernel, plan, ram, initrd, err);
+}
+
 static int plan_kernel(struct boot_plan *plan, const struct kernel *kernel, uint64_t ram,
 		       uint64_t initrd_size, struct lk_err *err)
 {
-	uint64_t need;
-
 	plan->kernel_start = kernel->pref_address;
 	if (__builtin_add_overflow(kernel->pref_address, kernel->init_size, &plan->kernel_end))
 		return -EINVAL; /* kernel__open() lets none through */
 	plan->entry = kernel->entry;
 	if (kernel->kind == KERNEL_BZIMAGE)
 		plan->entry += plan->kernel_start;
-
-	if (plan->kernel_end <= ram)
-		return 0;
-	/* Say at once what the initrd will take as well. */
-	need = (plan->kernel_end + PAGE - 1) & ~(PAGE - 1);
-	if (need < plan->kernel_end || __builtin_add_overflow(need, initrd_size, &need))
-		need = UINT64_MAX;
-	return no_room(need, kernel, plan, ram, initrd_size, err);
+	if (plan->kernel_end > ram)
+		return too_small(plan, kernel, ram, initrd_size, err);
+	return 0;
 }
 
 /*
@@ -93,28 +120,13 @@ static int plan_kernel(struct boot_plan *plan, const struct kernel *kernel, uint
 static int plan_initrd(struct boot_plan *plan, const struct kernel *kernel, uint64_t ram,
 		       uint64_t size, struct lk_err *err)
 {
-	uint64_t max = kernel->hdr.initrd_addr_max ? kernel->hdr.initrd_addr_max : INITRD_MAX_OLD;
-	uint64_t floor = max_u64(plan->kernel_end, X86_HIGH_START);
-	uint64_t top = ram < max + 1 ? ram : max + 1;
-	uint64_t need;
+	uint64_t limit = initrd_limit(kernel), top = ram < limit ? ram : limit;
 
-	floor = (floor + PAGE - 1) & ~(PAGE - 1);
-	if (top >= size && ((top - size) & ~(PAGE - 1)) >= floor) {
-		plan->initrd_start = (top - size) & ~(PAGE - 1);
-		plan->initrd_size = size;
-		return 0;
-	}
-	if (__builtin_add_overflow(floor, size, &need))
-		need = UINT64_MAX;
-	if (need > max + 1)
-		return lk_err__set(err, -ENOSPC,
-				   "the initrd has %" PRIu64 " MiB (%" PRIu64
-				   " bytes), but this kernel takes it only between its own end at "
-				   "%" PRIu64 " MiB and %" PRIu64
-				   " MiB; no -m would do, make the initrd smaller",
-				   to_mib_up(size), size, to_mib_up(plan->kernel_end),
-				   (max + 1) / MIB);
-	return no_room(need, kernel, plan, ram, size, err);
+	if (top < size || ((top - size) & ~(PAGE - 1)) < initrd_floor(plan))
+		return too_small(plan, kernel, ram, size, err);
+	plan->initrd_start = (top - size) & ~(PAGE - 1);
+	plan->initrd_size = size;
+	return 0;
 }
 
 int boot__plan(struct boot_plan *plan, const struct kernel *kernel, const struct x86_map *map,

@@ -59,11 +59,13 @@ static uint64_t most_ram(uint64_t limit)
 {
 	uint64_t holes = X86_HOLE_END - X86_HOLE_START + BAR64_MIN;
 
+	if (limit < X86_HOLE_END + BAR64_MIN)
+		return 0; /* the window lies above 4 GiB, however little RAM there is */
 	if (limit <= X86_HT_HOLE_END)
 		limit = min_u64(limit, X86_HT_HOLE_START);
 	else
 		holes += HT_HOLE_SIZE;
-	return limit > holes ? limit - holes : 0;
+	return limit - holes;
 }
 
 /*

@@ -146,6 +146,9 @@ static void test_bad_arguments(void **state)
 	assert_non_null(strstr(err.msg, "at least 1 MiB"));
 	assert_int_equal(x86_map__init(&map, MIB + 1, 46, &err), -EINVAL);
 	assert_int_equal(x86_map__init(&map, MIB, 32, &err), -EINVAL);
+	/* no memory is little enough, so no -m is named */
+	assert_non_null(strstr(err.msg, "at least 33"));
+	assert_null(strstr(err.msg, "-m "));
 	assert_int_equal(x86_map__init(&map, MIB, 0, &err), -EINVAL);
 }
 
