@@ -122,6 +122,7 @@ __attribute__((format(printf, 1, 2))) void print(const char *fmt, ...);
 #define EXIT_PANIC 99 /* unexpected exception, or a payload that cannot go on */
 #define EXIT_SKIP 77 /* nothing to test here (no such device) */
 __attribute__((format(printf, 2, 3))) bool report(bool ok, const char *fmt, ...);
+void report__count(bool ok); /* a check whose line is printed already */
 int report__summary(void);
 __attribute__((format(printf, 1, 2), noreturn)) void panic(const char *fmt, ...);
 

@@ -6,6 +6,14 @@ static struct {
 	unsigned int passed, failed;
 } score;
 
+void report__count(bool ok)
+{
+	if (ok)
+		score.passed++;
+	else
+		score.failed++;
+}
+
 bool report(bool ok, const char *fmt, ...)
 {
 	char text[256];
@@ -15,10 +23,7 @@ bool report(bool ok, const char *fmt, ...)
 	fmt__vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	print("%s %s\n", ok ? "ok" : "not ok", text);
-	if (ok)
-		score.passed++;
-	else
-		score.failed++;
+	report__count(ok);
 	return ok;
 }
 
