@@ -14,7 +14,8 @@ static const struct {
 	{"blk", test__blk},	      {"bench", test__bench},
 	{"layout", test__layout},     {"align", test__align},
 	{"readonly", test__readonly}, {"notify", test__notify},
-	{"lines", test__lines},	      {"durable", test__durable},
+	{"lines", test__lines},	      {"bar", test__bar},
+	{"durable", test__durable},
 };
 
 /* then=hlt: the VM goes on, and does nothing more. */

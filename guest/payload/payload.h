@@ -185,6 +185,7 @@ int test__exception(void);
 int test__ram(void);
 int test__ids(void);
 int test__pci(void);
+int test__bar(void);
 int test__blk(void);
 int test__durable(void);
 int test__bench(void);

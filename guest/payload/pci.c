@@ -54,6 +54,22 @@ uint32_t pci__ecam_read(pci_fn_t fn, unsigned int off, unsigned int width)
 	}
 }
 
+void pci__ecam_write(pci_fn_t fn, unsigned int off, unsigned int width, uint32_t val)
+{
+	uint64_t addr = acpi__ecam(NULL) + ((uint64_t)fn << 12) + off;
+
+	switch (width) {
+	case 1:
+		mmio__write8(addr, val);
+		break;
+	case 2:
+		mmio__write16(addr, val);
+		break;
+	default:
+		mmio__write32(addr, val);
+	}
+}
+
 bool pci__walk(bool (*each)(pci_fn_t fn, void *arg), void *arg)
 {
 	unsigned int slot, fn, last;

@@ -17,6 +17,7 @@ void pci__write(pci_fn_t fn, unsigned int off, unsigned int width, uint32_t val)
 
 /* The same through ECAM, which must be there (acpi__ecam()). */
 uint32_t pci__ecam_read(pci_fn_t fn, unsigned int off, unsigned int width);
+void pci__ecam_write(pci_fn_t fn, unsigned int off, unsigned int width, uint32_t val);
 
 /* Call @each for every function of bus 0 that exists; stops where it returns true. */
 bool pci__walk(bool (*each)(pci_fn_t fn, void *arg), void *arg);
