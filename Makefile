@@ -37,6 +37,7 @@ UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_tsan := -fsanitize=thread
+SAN_cov  := --coverage -fprofile-update=atomic -O0
 
 # V=1 shows the commands
 ifneq ($(V),1)
@@ -78,6 +79,8 @@ $(BUILD)/version: FORCE
 $(eval $(call variant,obj,,$(STATIC)))
 $(eval $(call variant,asan,$(SAN_asan)))
 $(eval $(call variant,tsan,$(SAN_tsan)))
+
+$(eval $(call variant,cov,$(SAN_cov)))
 
 -include tests/fuzz/rules.mk
 
@@ -121,6 +124,12 @@ check: deps-build-test-box
 lint:
 	@tests/lint
 
+# Line coverage of the parts that a guest reaches, by all tests that run natively.
+coverage: deps-build-test
+	@$(MAKE) --no-print-directory -j2 payload $(BUILD)/cov/lkvm \
+		$(UNIT_SRCS:tests/unit/%.c=$(BUILD)/cov/unit/%) $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/cov/fuzz/%)
+	@tests/coverage
+
 install: all
 	install -D -m 755 $(BUILD)/obj/lkvm $(DESTDIR)$(PREFIX)/bin/lkvm
 	install -D -m 644 lkvm.1 $(DESTDIR)$(PREFIX)/share/man/man1/lkvm.1
@@ -131,5 +140,5 @@ clean:
 
 FORCE:
 
-.PHONY: FORCE all asan tsan unit unit-tsan unit-bins payload demo check lint install clean
+.PHONY: FORCE all asan tsan unit unit-tsan unit-bins payload demo check lint coverage install clean
 .DELETE_ON_ERROR:

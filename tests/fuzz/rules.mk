@@ -26,6 +26,14 @@ $(BUILD)/fuzz/bin/%: tests/fuzz/%.c $(BUILD)/fuzz/liblkvm.a
 	$(call say,FUZZ   ,$@)$(CC) $(CPPFLAGS) -I. $(CFLAGS) $(SAN_fuzz) -fsanitize=fuzzer \
 		-fno-sanitize-coverage=trace-cmp $(FUZZ_WRAP) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/fuzz/liblkvm.a $(LDLIBS) -lcmocka
 
+$(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/cov/fuzz/%): $(wildcard tests/fuzz/*.h)
+
+# Without libFuzzer: runs the files that are named.
+$(BUILD)/cov/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/cov/liblkvm.a
+	@mkdir -p $(@D)
+	$(call say,TEST   ,$@)$(CC) $(CPPFLAGS) -I. $(CFLAGS) $(SAN_cov) $(FUZZ_WRAP) \
+		-o $@ $(filter %.c %.a,$^) $(LDLIBS) -lcmocka
+
 -include $(wildcard $(BUILD)/fuzz/bin/*.d)
 
 # Nothing where clang has no libFuzzer; tests/fuzz/run says so.
