@@ -25,6 +25,12 @@ CPPFLAGS += -DHAVE_LIBURING
 LDLIBS   += -luring
 endif
 
+WITH_LIBSECCOMP ?= $(shell pkg-config --atleast-version=2.5.0 libseccomp 2>/dev/null && echo yes)
+ifneq ($(WITH_LIBSECCOMP),)
+CPPFLAGS += -DHAVE_LIBSECCOMP
+LDLIBS   += -lseccomp
+endif
+
 # Static where the libraries allow it: one file to copy, and the dynamic linker
 # is a third of what a start costs.  STATIC= links dynamically.
 STATIC ?= $(shell echo 'int main(void) { return 0; }' | $(CC) -static-pie -fPIE -x c - \
@@ -102,6 +108,12 @@ TSAN_TESTS := test_blk_fault test_disk_choose test_disk_refused test_disk_uring 
 unit-tsan: $(TSAN_TESTS:%=$(BUILD)/tsan/unit/%)
 	@set -e; for t in $^; do setarch -R $$t; done
 
+# lkvm whose threads try what the sandbox forbids: for tests/sandbox/run alone
+TRY_WRAP := vcpu__loop virtio_blk_queue__run disk_sync__run loop__run
+$(BUILD)/%/try: tests/sandbox/try.c $(BUILD)/%/main.o $(BUILD)/%/liblkvm.a
+	$(call say,LD     ,$@)$(CC) $(CPPFLAGS) -I. $(CFLAGS) $(SAN_$*) $(if $(SAN_$*),,$(STATIC)) \
+		$(TRY_WRAP:%=-Wl,--wrap=%) -o $@ $^ $(LDLIBS)
+
 # --- what users call -------------------------------------------------------
 
 # Installs what is missing, says so first, and needs no network once all is there.
@@ -117,7 +129,7 @@ demo: deps-build-box
 	@guest/demo
 
 check: deps-build-test-box
-	@$(MAKE) --no-print-directory -j2 all unit-bins payload $(BUILD)/box/native \
+	@$(MAKE) --no-print-directory -j2 all unit-bins payload $(BUILD)/box/native $(BUILD)/obj/try \
 		$(if $(FUZZ_POSSIBLE),fuzz-bins)
 	@tests/run
 

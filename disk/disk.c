@@ -147,11 +147,18 @@ int disk__open(struct disk *disk, const struct disk_params *params, struct lk_er
 		.read_only = params->read_only,
 		.cache = params->cache,
 		.direct = params->cache == DISK_CACHE_NONE,
+		.threads = params->threads,
 	};
 	rc = open_all(disk, params, err);
 	if (rc)
 		disk__close(disk);
 	return rc;
+}
+
+int disk__start(struct disk *disk, struct lk_err *err)
+{
+	/* with auto that of the last queue, to which the others may have lost theirs */
+	return disk->engine->start ? disk->engine->start(disk, err) : 0;
 }
 
 void disk__close(struct disk *disk)

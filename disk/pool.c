@@ -68,19 +68,19 @@ static void complete(struct disk_req *req, int res)
 
 static void *worker(void *arg);
 
-/* All signals are the main thread's. */
+/* Signals are the main thread's. */
 static int make_thread(pthread_t *thread, struct disk_pool *pool)
 {
 	pthread_attr_t attr;
-	sigset_t all, old;
+	sigset_t blocked, old;
 	int rc;
 
-	sigfillset(&all);
+	thread__block_set(&blocked);
 	rc = pthread_attr_init(&attr);
 	if (rc)
 		return -rc;
 	pthread_attr_setstacksize(&attr, WORKER_STACK);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_sigmask(SIG_SETMASK, &blocked, &old);
 	rc = pthread_create(thread, &attr, worker, pool);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
@@ -157,6 +157,7 @@ static void *worker(void *arg)
 	struct disk_req *req;
 
 	pthread_setname_np(pthread_self(), "disk-worker");
+	thread__started(pool->disk->threads, THREAD_WORKER);
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
 		struct disk_queue *q;

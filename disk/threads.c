@@ -4,17 +4,25 @@
 
 #include "engine.h"
 
-/* The first worker is made here, so that a limit on threads shows at the start of the VM. */
 static int threads__init(struct disk_queue *q, struct lk_err *err)
 {
-	int rc = disk_pool__prestart(q->disk->shared);
+	(void)q;
+	(void)err;
+	return 0; /* the pool is the disk's */
+}
+
+/* The first worker is made here, so that a limit on threads shows at the start of the VM. */
+static int threads__start(struct disk *disk, struct lk_err *err)
+{
+	int rc = disk_pool__prestart(disk->shared);
 
 	if (!rc)
 		return 0;
-	return lk_err__set(err, rc,
-			   "cannot start a worker thread: %s; see ulimit -u and the pids limit of "
-			   "the control group",
-			   strerror(-rc));
+	return lk_err__set(
+		err, rc,
+		"disk '%s': cannot start a worker thread: %s; see ulimit -u and the pids "
+		"limit of the control group",
+		disk->path, strerror(-rc));
 }
 
 static struct disk_req *threads__reap(struct disk_queue *q)
@@ -28,6 +36,7 @@ const struct disk_engine_ops disk_threads_ops = {
 	.disk_init = disk_pool__init,
 	.disk_fini = disk_pool__fini,
 	.init = threads__init,
+	.start = threads__start,
 	.fini = disk_pool__leave,
 	.queue = disk_pool__stage,
 	.submit = disk_pool__submit,

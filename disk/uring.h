@@ -13,6 +13,7 @@ struct uring_queue {
 	int fd; /* of the image: the number of the registered file, or the descriptor */
 	uint8_t sqe_flags; /* IOSQE_FIXED_FILE, or 0 */
 	bool dead; /* the ring could not be enabled: all to the workers */
+	bool may_lock; /* all of the memory */
 	struct disk_req *staged, **staged_tail;
 	unsigned int filled; /* requests in the submission ring that the kernel has not taken */
 	unsigned int in_kernel; /* requests that it has */

@@ -21,12 +21,17 @@
 #define SQ_MAX 128U /* entries: more cost more cache than calls are saved */
 #define BUF_MAX (1ULL << 30) /* of one registered buffer: the kernel's limit */
 
-/* The best first. */
+/*
+ * The best first.  Disabled until the queue's thread enables it, so that it can be
+ * restricted before; the last two are for hosts that close io_uring_register.
+ */
 static const unsigned int levels[] = {
 	/* 6.1; completions by the owner alone, when it asks */
 	IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
 		IORING_SETUP_TASKRUN_FLAG,
 	/* 5.19; at any system call of the owner */
+	IORING_SETUP_R_DISABLED | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
+	IORING_SETUP_R_DISABLED,
 	IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
 	0,
 };
@@ -168,37 +173,10 @@ int disk_uring__probe(struct disk *disk, struct lk_err *err)
 	return explain(rc, err);
 }
 
-int disk_uring__init(struct disk_queue *q, struct lk_err *err)
-{
-	struct uring_queue *u = calloc(1, sizeof(*u));
-	int rc;
-
-	if (!u)
-		return lk_err__set(err, -ENOMEM, "out of memory");
-	rc = make(&u->ring, q->depth, q->disk->engine_flags);
-	if (rc) {
-		free(u);
-		return explain(rc, err);
-	}
-	u->staged_tail = &u->staged;
-	u->fd = q->disk->fd;
-	q->priv = u;
-	return 0;
-}
-
-static unsigned int count_bufs(const struct disk_queue *q)
-{
-	uint64_t nr = 0;
-	unsigned int i;
-
-	for (i = 0; i < q->nr_mem; i++)
-		nr += (q->mem[i].iov_len + BUF_MAX - 1) / BUF_MAX;
-	return nr < 16384 ? nr : 0;
-}
-
 /*
  * The kernel brings in the pages of a buffer before it looks whether they may be
- * locked: what has to be refused costs seconds and up to 1 GiB.
+ * locked: what has to be refused costs seconds and up to 1 GiB.  The right to lock
+ * more counts where the ring is made; by the time of the buffers it may be given up.
  */
 static bool may_lock(const struct disk_queue *q)
 {
@@ -216,6 +194,75 @@ static bool may_lock(const struct disk_queue *q)
 	       (caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK));
 }
 
+/*
+ * What goes through a ring is seen by no filter of system calls: whoever takes
+ * the thread over could open files and sockets with it.  So it takes what the
+ * engine uses and nothing else, from the moment that it is enabled.
+ */
+static int restrict_ring(struct io_uring *ring)
+{
+	static const uint8_t ops[] = {
+		IORING_OP_READ,	      IORING_OP_WRITE,	     IORING_OP_READV, IORING_OP_WRITEV,
+		IORING_OP_READ_FIXED, IORING_OP_WRITE_FIXED, IORING_OP_FSYNC, IORING_OP_POLL_ADD,
+	};
+	static const uint8_t calls[] = {
+		IORING_REGISTER_FILES,
+		IORING_REGISTER_BUFFERS,
+		IORING_REGISTER_RING_FDS,
+		IORING_UNREGISTER_RING_FDS,
+	};
+	struct io_uring_restriction set[sizeof(ops) + sizeof(calls) + 1] = {0};
+	unsigned int i, n = 0;
+
+	for (i = 0; i < sizeof(ops); i++, n++) {
+		set[n].opcode = IORING_RESTRICTION_SQE_OP;
+		set[n].sqe_op = ops[i];
+	}
+	for (i = 0; i < sizeof(calls); i++, n++) {
+		set[n].opcode = IORING_RESTRICTION_REGISTER_OP;
+		set[n].register_op = calls[i];
+	}
+	set[n].opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED;
+	set[n++].sqe_flags = IOSQE_FIXED_FILE;
+	/* the library's function for it is not in liburing 2.3's shared form either */
+	return io_uring_register(ring->ring_fd, IORING_REGISTER_RESTRICTIONS, set, n);
+}
+
+int disk_uring__init(struct disk_queue *q, struct lk_err *err)
+{
+	struct uring_queue *u = calloc(1, sizeof(*u));
+	int rc;
+
+	if (!u)
+		return lk_err__set(err, -ENOMEM, "out of memory");
+	rc = make(&u->ring, q->depth, q->disk->engine_flags);
+	if (rc) {
+		free(u);
+		return explain(rc, err);
+	}
+	rc = u->ring.flags & IORING_SETUP_R_DISABLED ? restrict_ring(&u->ring) : 0;
+	if (rc) {
+		io_uring_queue_exit(&u->ring);
+		free(u);
+		return explain(rc, err);
+	}
+	u->may_lock = may_lock(q);
+	u->staged_tail = &u->staged;
+	u->fd = q->disk->fd;
+	q->priv = u;
+	return 0;
+}
+
+static unsigned int count_bufs(const struct disk_queue *q)
+{
+	uint64_t nr = 0;
+	unsigned int i;
+
+	for (i = 0; i < q->nr_mem; i++)
+		nr += (q->mem[i].iov_len + BUF_MAX - 1) / BUF_MAX;
+	return nr < 16384 ? nr : 0;
+}
+
 static int register_bufs(struct disk_queue *q, struct uring_queue *u)
 {
 	unsigned int nr = count_bufs(q), i, n = 0;
@@ -224,7 +271,7 @@ static int register_bufs(struct disk_queue *q, struct uring_queue *u)
 
 	if (!nr)
 		return 0;
-	if (!may_lock(q))
+	if (!u->may_lock)
 		return -ENOMEM;
 	bufs = calloc(nr, sizeof(*bufs));
 	if (!bufs)

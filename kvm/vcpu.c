@@ -134,21 +134,6 @@ static void kick_handler(int sig)
 	(void)sig;
 }
 
-/*
- * A fault of lkvm itself is told to the thread that made it, and a handler that
- * puts the terminal right must get it; everything else is the main thread's.
- */
-static void thread_signals(sigset_t *blocked)
-{
-	static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-	unsigned int i;
-
-	sigfillset(blocked);
-	for (i = 0; i < sizeof(open) / sizeof(open[0]); i++)
-		sigdelset(blocked, open[i]);
-	sigdelset(blocked, kick_signal());
-}
-
 static void *vcpu_thread(void *arg)
 {
 	struct vcpu *vcpu = arg;
@@ -156,6 +141,9 @@ static void *vcpu_thread(void *arg)
 
 	snprintf(name, sizeof(name), "vcpu-%u", vcpu->id);
 	pthread_setname_np(pthread_self(), name);
+	thread__started(vcpu->vm->threads, THREAD_VCPU);
+	pthread_mutex_lock(&vcpu->vm->gate);
+	pthread_mutex_unlock(&vcpu->vm->gate);
 	vcpu__loop(vcpu);
 	atomic_store_explicit(&vcpu->stopped, true, memory_order_release);
 	return NULL;
@@ -180,13 +168,18 @@ int vcpu__start_all(struct vm *vm)
 	if (sigaction(kick_signal(), &sa, NULL) < 0)
 		return -errno;
 	atomic_store_explicit(&vm->running, true, memory_order_relaxed);
-	thread_signals(&blocked);
+	thread__block_set(&blocked);
+	sigdelset(&blocked, kick_signal());
 	/* Threads inherit the mask, so there is no moment when a signal finds them open. */
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	/* vCPU 0 last: nothing runs in the guest before every thread exists. */
+	/* Nothing runs in the guest before every thread exists, and knows what it is. */
+	pthread_mutex_lock(&vm->gate);
 	for (i = vm->nr_vcpus; i > 0 && !ret; i--)
 		ret = start_one(&vm->vcpus[i - 1]);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!ret)
+		thread__started(vm->threads, THREAD_MAIN);
+	pthread_mutex_unlock(&vm->gate);
 	if (ret) {
 		run__end(&vm->run, RUN_END_HOST, -ret, -1);
 		vcpu__stop_all(vm);

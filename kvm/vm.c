@@ -218,6 +218,7 @@ static int init_parts(struct vm *vm, struct lk_err *err)
 
 	if (ret)
 		goto fail;
+	pthread_mutex_init(&vm->gate, NULL);
 	ret = bus__init(&vm->pio);
 	if (ret)
 		goto fail_run;
@@ -229,6 +230,7 @@ static int init_parts(struct vm *vm, struct lk_err *err)
 fail_pio:
 	bus__fini(&vm->pio);
 fail_run:
+	pthread_mutex_destroy(&vm->gate);
 	run__fini(&vm->run);
 fail:
 	return lk_err__set(err, ret, "cannot set up run control: %s", strerror(-ret));
@@ -238,6 +240,7 @@ static void fini_parts(struct vm *vm)
 {
 	bus__fini(&vm->mmio);
 	bus__fini(&vm->pio);
+	pthread_mutex_destroy(&vm->gate);
 	run__fini(&vm->run);
 }
 

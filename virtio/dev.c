@@ -14,12 +14,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <lkvm/virtio.h>
-
-#define THREAD_NAME_SIZE 16
 
 static bool change(struct virtio_queue *queue, enum virtio_queue_state from,
 		   enum virtio_queue_state to)
@@ -102,6 +101,9 @@ static void *queue_thread(void *arg)
 {
 	struct virtio_queue *queue = arg;
 
+	/* for people alone: no harm where it fails */
+	pthread_setname_np(pthread_self(), queue->name);
+	thread__started(queue->dev->threads, THREAD_IO);
 	for (;;) {
 		switch (atomic_load_explicit(&queue->state, memory_order_acquire)) {
 		case VIRTIO_QUEUE_RUNNING:
@@ -127,24 +129,22 @@ static int start_thread(struct virtio_queue *queue, const char *name)
 	char full[64];
 	int ret;
 
-	ret = -pthread_create(&queue->thread, NULL, queue_thread, queue);
-	if (ret)
-		return ret;
-	queue->has_thread = true;
 	snprintf(full, sizeof(full), "%s.%u", name, queue->index);
-	full[THREAD_NAME_SIZE - 1] = '\0';
-	pthread_setname_np(queue->thread, full); /* for people alone: no harm where it fails */
-	return 0;
+	full[sizeof(queue->name) - 1] = '\0';
+	strcpy(queue->name, full);
+	ret = -pthread_create(&queue->thread, NULL, queue_thread, queue);
+	queue->has_thread = !ret;
+	return ret;
 }
 
 int virtio_dev__start_threads(struct virtio_dev *dev, const char *name)
 {
-	sigset_t all, old;
+	sigset_t blocked, old;
 	int ret = 0;
 
 	/* inherited: signals are the main thread's business */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	thread__block_set(&blocked);
+	pthread_sigmask(SIG_SETMASK, &blocked, &old);
 	for (unsigned int i = 0; i < dev->nr_queues && !ret; i++)
 		ret = start_thread(&dev->queues[i], name);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include <lkvm/err.h>
+#include <lkvm/thread.h>
 
 /*
  * Disk images and the engines that do I/O on them.  Knows nothing of KVM or
@@ -46,6 +47,7 @@ struct disk_params {
 	uint64_t null_size; /* engine null: bytes, a multiple of DISK_SECTOR */
 	uint64_t null_latency; /* engine null: nanoseconds from submit to completion */
 	const char *fault; /* tests: see fault.h; NULL: none */
+	struct thread_hook *threads; /* told of each worker; may be NULL */
 };
 
 struct disk_geometry {
@@ -88,6 +90,7 @@ struct disk {
 	 */
 	const char *lost;
 	struct disk_fault *fault; /* tests; else NULL */
+	struct thread_hook *threads;
 };
 
 /*
@@ -98,6 +101,11 @@ struct disk {
  * Nothing is created or changed.  Main thread.  0 or -errno.
  */
 int disk__open(struct disk *disk, const struct disk_params *params, struct lk_err *err);
+/*
+ * The queues are made, and requests are going to come: start the threads that the
+ * engine is to have by then.  Main thread.  0 or -errno with one line.
+ */
+int disk__start(struct disk *disk, struct lk_err *err);
 void disk__close(struct disk *disk); /* all queues are gone */
 
 enum disk_op {
@@ -192,6 +200,7 @@ struct disk_engine_ops {
 	int (*probe)(struct disk *disk, struct lk_err *err);
 	int (*disk_init)(struct disk *disk, struct lk_err *err); /* may be NULL */
 	void (*disk_fini)(struct disk *disk); /* may be NULL */
+	int (*start)(struct disk *disk, struct lk_err *err); /* may be NULL; see disk__start() */
 	int (*init)(struct disk_queue *q, struct lk_err *err); /* @err as with probe */
 	void (*fini)(struct disk_queue *q);
 	void (*queue)(struct disk_queue *q, struct disk_req *req);

@@ -45,7 +45,9 @@ int vcpu__create_all(struct vm *vm, unsigned int nr, struct lk_err *err);
  * vm->run.ended.  The last step of start-up.  0 or -errno: all stopped again, and
  * the run has ended with RUN_END_HOST.  In these threads the kick signal
  * (SIGRTMIN) and the signals of a fault (SIGSEGV, ...) are open, all others
- * blocked, so that a signal to the process finds the main thread.
+ * blocked, so that a signal to the process finds the main thread.  vm->threads is
+ * told of each of them, and at last, before any enters the guest, that the calling
+ * thread is THREAD_MAIN from now on.
  */
 int vcpu__start_all(struct vm *vm);
 

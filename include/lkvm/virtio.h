@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <lkvm/mem.h>
+#include <lkvm/thread.h>
 #include <lkvm/virtq.h>
 
 struct virtio_dev;
@@ -97,6 +98,7 @@ struct virtio_queue {
 	_Atomic enum virtio_queue_state state;
 	pthread_t thread;
 	bool has_thread;
+	char name[16]; /* of the thread */
 	struct virtq ring; /* I/O thread's while RUNNING or STOPPING */
 	atomic_ulong pokes; /* signals of lkvm itself on wakefd: virtio_queue__wake() */
 	uint64_t signals; /* all that was read from wakefd, by whom whatever; I/O thread */
@@ -115,6 +117,7 @@ struct virtio_dev {
 	unsigned int config_size;
 	bool crowded; /* vCPUs may occupy every CPU: the I/O threads give way to them */
 	atomic_int *spin_slots; /* CPUs to spare, shared by the VM's I/O threads; NULL: no limit */
+	struct thread_hook *threads; /* the caller's, before virtio_dev__start_threads(); or NULL */
 	unsigned int nr_queues;
 	struct virtio_queue *queues;
 };
@@ -130,8 +133,9 @@ void virtio_dev__fini(struct virtio_dev *dev);
 
 /*
  * Start the I/O thread of each queue, idle.  @name: NAME-INDEX ("blk-0"); a
- * thread is called NAME-INDEX.Q, cut at 15 characters.  All signals are blocked
- * in the threads.  Main thread, before the vCPUs run.  0 or -errno, with none left.
+ * thread is called NAME-INDEX.Q, cut at 15 characters.  All signals but those of
+ * a fault are blocked in the threads.  Main thread, before the vCPUs run.  0 or
+ * -errno, with none left.
  */
 int virtio_dev__start_threads(struct virtio_dev *dev, const char *name);
 /* QUIT, wake, join.  Main thread, after the vCPUs have ended. */

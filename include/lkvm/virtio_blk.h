@@ -98,7 +98,7 @@ void virtio_blk__fini(struct virtio_blk *blk); /* threads have ended */
 
 /* The counters of queue @index.  Main thread, after the I/O threads have ended. */
 void virtio_blk__stats(struct virtio_blk *blk, unsigned int index, struct virtio_blk_stats *stats);
-/* The engine that serves queue @index, a string constant.  As with the counters. */
+/* The engine that serves queue @index, a string constant.  Main thread. */
 const char *virtio_blk__engine(const struct virtio_blk *blk, unsigned int index);
 
 #endif

@@ -13,6 +13,7 @@
 #include <lkvm/log.h>
 #include <lkvm/mem.h>
 #include <lkvm/run.h>
+#include <lkvm/thread.h>
 #include <lkvm/timeline.h>
 
 struct vcpu;
@@ -33,6 +34,8 @@ struct vm {
 	struct bus pio;
 	struct bus mmio;
 	struct irq irq;
+	struct thread_hook *threads; /* the caller's, before vcpu__start_all(); or NULL */
+	pthread_mutex_t gate; /* held while the vCPU threads are being started */
 	struct vcpu *vcpus; /* nr_vcpus of them */
 	unsigned int nr_vcpus;
 };

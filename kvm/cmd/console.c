@@ -266,16 +266,25 @@ static void uart_ready(struct loop_source *source, uint32_t events)
 	output_wanted(con);
 }
 
-int console__init(struct console *con, struct loop *loop, struct uart *uart, int in, int out,
-		  struct lk_err *err)
+void console__open(struct console *con, int in, int out)
+{
+	memset(con, 0, sizeof(*con));
+	stream__open(&con->in, in, false);
+	stream__open(&con->out, out, true);
+}
+
+void console__close(struct console *con)
+{
+	stream__close(&con->in);
+	stream__close(&con->out);
+}
+
+int console__init(struct console *con, struct loop *loop, struct uart *uart, struct lk_err *err)
 {
 	int ret;
 
-	memset(con, 0, sizeof(*con));
 	con->loop = loop;
 	con->uart = uart;
-	stream__open(&con->in, in, false);
-	stream__open(&con->out, out, true);
 	con->in_done = con->in.kind == STREAM_CLOSED;
 	con->keys = con->in.tty;
 	con->wake = (struct loop_source) {.fd = uart->wakefd, .ready = uart_ready};
@@ -283,11 +292,8 @@ int console__init(struct console *con, struct loop *loop, struct uart *uart, int
 	con->output = (struct loop_source) {.fd = con->out.fd, .ready = output_ready};
 	con->pace.fire = pace_over;
 	ret = loop__add(loop, &con->wake, EPOLLIN);
-	if (ret) {
-		stream__close(&con->in);
-		stream__close(&con->out);
+	if (ret)
 		return lk_err__set(err, ret, "console: epoll: %s", strerror(-ret));
-	}
 	loop__timer_add(loop, &con->pace);
 	loop->terminal_changed = terminal_changed;
 	loop->terminal_arg = con;
@@ -304,8 +310,6 @@ void console__fini(struct console *con)
 	loop__del(con->loop, &con->wake);
 	con->pace.at = 0;
 	con->loop->terminal_changed = NULL;
-	stream__close(&con->in);
-	stream__close(&con->out);
 }
 
 /* True: there may be room.  False: the time is over, or waiting is no use. */

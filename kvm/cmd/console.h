@@ -53,11 +53,14 @@ struct console {
 };
 
 /*
- * Join @loop (initialised, with the term of @in).  @in, @out: descriptors, the
- * caller's, neither changed nor closed; -1: none.  0 or -errno.
+ * @in, @out: descriptors, the caller's, neither changed nor closed; -1: none.  Opens
+ * what they are once more, so before a sandbox forbids that.
  */
-int console__init(struct console *con, struct loop *loop, struct uart *uart, int in, int out,
-		  struct lk_err *err);
+void console__open(struct console *con, int in, int out);
+void console__close(struct console *con);
+
+/* Join @loop (initialised, with the term of @in).  0 or -errno. */
+int console__init(struct console *con, struct loop *loop, struct uart *uart, struct lk_err *err);
 /* After console__drain(); before loop__fini() and uart__fini(). */
 void console__fini(struct console *con);
 

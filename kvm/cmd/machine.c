@@ -134,6 +134,19 @@ static void vcpus_down(struct machine *m)
 	vcpu__destroy_all(&m->vm);
 }
 
+/* What is named on the command line is open now, and no other thread exists. */
+static int sandbox_up(struct machine *m, struct lk_err *err)
+{
+	m->sandbox.endfd = m->vm.run.endfd;
+	m->sandbox.needs = step__needs(m);
+	return sandbox__up(&m->sandbox, &m->vm.log, err);
+}
+
+static void sandbox_down(struct machine *m)
+{
+	sandbox__down(&m->sandbox);
+}
+
 static const struct step steps[] = {
 	{"log", log_up, log_down, 0},
 	{"host memory", step__check_memory, NULL, 0},
@@ -149,6 +162,7 @@ static const struct step steps[] = {
 	{"PCI", pci_up, pci_down, 0},
 	{"disks", step__disks_up, step__disks_down, 0},
 	{"rng", step__rng_up, step__rng_down, 0},
+	{"sandbox", sandbox_up, sandbox_down, 0},
 	{"I/O threads", step__threads_up, step__threads_down, TIMELINE_DEVICES},
 	{"vCPUs", vcpus_up, vcpus_down, TIMELINE_VCPUS},
 };
@@ -167,6 +181,8 @@ int machine__up(struct machine *m, const struct run_options *opts, const struct 
 	m->vm.kvm_fd = -1;
 	m->vm.vm_fd = -1;
 	m->vm.timeline = *tl;
+	m->sandbox.mode = opts->sandbox;
+	m->vm.threads = opts->sandbox == SANDBOX_OFF ? NULL : &m->sandbox.hook;
 	for (m->steps_done = 0; m->steps_done < NR_STEPS; m->steps_done++) {
 		step = &steps[m->steps_done];
 		ret = step->up(m, err);

@@ -16,6 +16,7 @@
 #include <lkvm/x86_platform.h>
 
 #include "options.h"
+#include "sandbox.h"
 
 struct machine_disk {
 	struct disk disk;
@@ -34,6 +35,7 @@ struct machine {
 	char cmdline[X86_CMDLINE_MAX];
 
 	struct vm vm;
+	struct sandbox sandbox; /* term and file are the caller's, before machine__up() */
 	struct x86_map map;
 	struct kernel kernel;
 	struct boot_plan plan;

@@ -97,6 +97,7 @@ static int open_image(struct machine *m, unsigned int i, struct lk_err *err)
 		.null_size = opt->null_size,
 		.null_latency = opt->null_latency,
 		.fault = opt->fault,
+		.threads = m->vm.threads,
 	};
 	int ret = disk__open(disk, &params, err);
 

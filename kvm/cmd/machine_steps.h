@@ -22,6 +22,8 @@ int step__plan(struct machine *m, struct lk_err *err);
 /* machine_virtio.c: the virtio devices and their I/O threads */
 int step__disks_up(struct machine *m, struct lk_err *err);
 void step__disks_down(struct machine *m);
+/* What the sandbox has to leave, enum sandbox_need; the disks are up. */
+unsigned int step__needs(const struct machine *m);
 int step__rng_up(struct machine *m, struct lk_err *err);
 void step__rng_down(struct machine *m);
 int step__threads_up(struct machine *m, struct lk_err *err);

@@ -105,6 +105,27 @@ void step__disks_down(struct machine *m)
 	}
 }
 
+/* With auto the queues of a disk can have several engines. */
+static unsigned int engine_needs(const struct machine_disk *md, unsigned int queue)
+{
+	const char *name = virtio_blk__engine(&md->blk, queue);
+
+	if (!strcmp(name, "null"))
+		return 0;
+	return SANDBOX_NEED_IMAGE | (!strcmp(name, "aio") ? SANDBOX_NEED_AIO : 0) |
+	       (!strcmp(name, "uring") ? SANDBOX_NEED_URING : 0);
+}
+
+unsigned int step__needs(const struct machine *m)
+{
+	unsigned int needs = m->sandbox.file ? SANDBOX_NEED_FILE : 0;
+
+	for (unsigned int i = 0; i < m->opts->nr_disks; i++)
+		for (unsigned int q = 0; q < m->disk[i].blk.dev.nr_queues; q++)
+			needs |= engine_needs(&m->disk[i], q);
+	return needs;
+}
+
 int step__rng_up(struct machine *m, struct lk_err *err)
 {
 	int ret;
@@ -153,12 +174,19 @@ int step__threads_up(struct machine *m, struct lk_err *err)
 	atomic_init(&m->spin_slots, spare);
 	if (crowded)
 		log__debug(&m->vm.log, "as many vCPUs as CPUs: I/O threads give way to vCPUs");
+	for (i = 0; i < m->opts->nr_disks; i++) {
+		ret = disk__start(&m->disk[i].disk, err);
+		if (ret)
+			return ret;
+	}
 	for (i = 0; i < m->opts->nr_disks && !ret; i++) {
+		m->disk[i].blk.dev.threads = m->vm.threads;
 		m->disk[i].blk.dev.crowded = crowded;
 		m->disk[i].blk.dev.spin_slots = &m->spin_slots;
 		snprintf(name, sizeof(name), "blk-%u", i);
 		ret = virtio_dev__start_threads(&m->disk[i].blk.dev, name);
 	}
+	m->rng.dev.threads = m->vm.threads;
 	if (!ret && m->has_rng)
 		ret = virtio_dev__start_threads(&m->rng.dev, "rng");
 	if (!ret)

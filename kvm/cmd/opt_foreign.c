@@ -26,7 +26,6 @@ static const struct {
 	{"hugetlbfs", "there is no hugetlbfs; transparent huge pages are used by themselves"},
 	{"no-dhcp", "there is no network; leave it out"},
 	{"no-pvtime", "steal time is always offered; leave it out"},
-	{"sandbox", "there is no sandbox command; put the command into the image"},
 	{"sdl", "there is no display; the console is serial"},
 	{"shmem", "there is no shared memory device"},
 	{"tty", "there is one console, on stdin and stdout; leave it out"},

@@ -154,6 +154,30 @@ static int set_stats(struct run_options *opts, const char *arg, struct lk_err *e
 	return set_once(&opts->stats, "--stats", arg, err);
 }
 
+static int set_sandbox(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	if (!strcmp(arg, "on"))
+		opts->sandbox = SANDBOX_ON;
+	else if (!strcmp(arg, "off"))
+		opts->sandbox = SANDBOX_OFF;
+	else if (!strcmp(arg, "require"))
+		opts->sandbox = SANDBOX_REQUIRE;
+	else
+		return lk_err__set(err, -EINVAL,
+				   "--sandbox %s: there are on, off and require (a command for the "
+				   "guest, as in kvmtool, belongs into the image)",
+				   arg);
+	return 0;
+}
+
+static int set_sandbox_off(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	(void)arg;
+	(void)err;
+	opts->sandbox = SANDBOX_OFF;
+	return 0;
+}
+
 static int set_loglevel(struct run_options *opts, const char *arg, struct lk_err *err)
 {
 	static const char *const names[] = {
@@ -209,6 +233,10 @@ static const struct option_row rows[] = {
 	{0, "stats", "FILE", set_stats,
 	 "counters of the disks as JSON when the VM ends;\n"
 	 "-: as a table on stderr"},
+	{0, "sandbox", "MODE", set_sandbox,
+	 "on (default): all that this host has for it;\n"
+	 "require: or do not start; off"},
+	{0, "sandbox-off", NULL, set_sandbox_off, "same as --sandbox off"},
 	{0, "loglevel", "LEVEL", set_loglevel, "error, warning (default), info or debug"},
 	{0, "debug", NULL, set_debug, "same as --loglevel debug; prints the timeline"},
 	{'h', "help", NULL, set_help, "this text"},

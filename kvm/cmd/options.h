@@ -34,6 +34,12 @@ struct disk_option {
 	char serial[VIRTIO_BLK_ID_BYTES + 1];
 };
 
+enum sandbox_mode {
+	SANDBOX_ON, /* as much of it as the host has */
+	SANDBOX_OFF,
+	SANDBOX_REQUIRE, /* all of it, or do not start */
+};
+
 struct run_options {
 	const char *kernel; /* NULL: not given */
 	const char *initrd;
@@ -46,6 +52,7 @@ struct run_options {
 	bool rng;
 	bool nodefaults;
 	const char *stats; /* file for the counters, "-": a table on stderr; NULL: none */
+	enum sandbox_mode sandbox;
 	enum log_level loglevel;
 	bool help;
 };

@@ -38,8 +38,9 @@ void cmd_run__help(FILE *out)
 		     "Boots a guest; the console is on stdin and stdout, Ctrl-A x ends it.\n\n");
 	options__help(out);
 	fprintf(out, "\nExit status: 0 the guest powered off or rebooted, 1 to 99 chosen by the\n"
-		     "guest, 111 triple fault, 112 KVM could not go on, 125 lkvm could not\n"
-		     "start, 128 + N ended by signal N (the keyboard counts as 2).\n");
+		     "guest, 111 triple fault, 112 KVM could not go on, 113 the sandbox\n"
+		     "refused a system call, 125 lkvm could not start, 128 + N ended by\n"
+		     "signal N (the keyboard counts as 2).\n");
 }
 
 /* One line, whatever a file name has in it. */
@@ -84,8 +85,7 @@ static int with_console(struct run_state *s, struct lk_err *err)
 	term__init(&s->term, STDIN_FILENO);
 	ret = loop__init(&s->loop, &m->vm.run, &m->vm.log, &s->term, err);
 	if (!ret) {
-		ret = console__init(&s->console, &s->loop, &m->uart, STDIN_FILENO, STDOUT_FILENO,
-				    err);
+		ret = console__init(&s->console, &s->loop, &m->uart, err);
 		if (!ret) {
 			ret = serve(s, err);
 			console__fini(&s->console);
@@ -137,6 +137,8 @@ static int run_machine(struct run_state *s, const struct timeline *tl)
 	struct lk_err err = {""};
 	int ret, status;
 
+	s->machine.sandbox.term = &s->term;
+	s->machine.sandbox.file = s->stats_file.target;
 	ret = machine__up(&s->machine, &s->opts, tl, &err);
 	if (ret) {
 		add_remedy(&err, ret);
@@ -145,12 +147,24 @@ static int run_machine(struct run_state *s, const struct timeline *tl)
 	if (with_console(s, &err)) {
 		status = fail(&err);
 	} else {
-		status = outcome__report(vm);
+		status = sandbox__refused(&s->machine.sandbox) ? STATUS_SANDBOX
+							       : outcome__report(vm);
 		if (s->opts.loglevel >= LOG_LEVEL_DEBUG)
 			outcome__timeline(vm);
 		report_stats(s, status);
 	}
 	machine__down(&s->machine);
+	return sandbox__refused(&s->machine.sandbox) ? STATUS_SANDBOX : status;
+}
+
+/* With the streams of the console around it: opened again before the sandbox is closed. */
+static int run_on_console(struct run_state *s, const struct timeline *tl)
+{
+	int status;
+
+	console__open(&s->console, STDIN_FILENO, STDOUT_FILENO);
+	status = run_machine(s, tl);
+	console__close(&s->console);
 	return status;
 }
 
@@ -163,7 +177,7 @@ static int run_counted(struct run_state *s, const struct timeline *tl)
 	if (s->opts.stats && strcmp(s->opts.stats, "-") &&
 	    stats_file__open(&s->stats_file, s->opts.stats, &s->opts, &err))
 		return fail(&err);
-	status = run_machine(s, tl);
+	status = run_on_console(s, tl);
 	stats_file__discard(&s->stats_file);
 	return status;
 }
@@ -219,6 +233,7 @@ int cmd_run(int argc, char **argv, struct timeline *tl)
 		status = run_counted(s, tl);
 	}
 	options__free(&s->opts);
+	sandbox__forget(&s->machine.sandbox);
 	free(s);
 	return status;
 }

@@ -15,8 +15,8 @@ static const int crash_signals[TERM_CRASH_SIGNALS] = {
 };
 
 /*
- * The one mutable variable of file scope in lkvm: a signal handler gets no
- * argument of ours, and a crash must not leave the terminal raw.  Set by
+ * A mutable variable of file scope (the other one is in sandbox_trap.c): a signal
+ * handler gets no argument of ours, and a crash must not leave the terminal raw.  Set by
  * term__raw() and cleared by term__fini(), in the main thread; the handler only
  * reads it.
  */
@@ -55,13 +55,31 @@ void term__restore(struct term *term)
 	term->raw = 0;
 }
 
+/*
+ * A system call that a filter of lkvm's own refuses need not be the end: what it
+ * means is for the handler to say that was there first.  True: it has.
+ */
+static bool before_us(struct term *term, int sig, siginfo_t *info, void *context)
+{
+	for (int i = 0; i < TERM_CRASH_SIGNALS; i++) {
+		const struct sigaction *old = &term->old[i];
+
+		if (crash_signals[i] != sig || !(old->sa_flags & SA_SIGINFO) || info->si_code <= 0)
+			continue;
+		old->sa_sigaction(sig, info, context);
+		return true;
+	}
+	return false;
+}
+
 /* Async-signal-safe: tcgetpgrp, getpgrp, tcsetattr, sigaction, raise (POSIX 2.4.3). */
 static void on_crash(int sig, siginfo_t *info, void *context)
 {
 	struct term *term = crash_term;
 	int err = errno;
 
-	(void)context;
+	if (sig == SIGSYS && term && before_us(term, sig, info, context))
+		return;
 	if (term) {
 		term__restore(term);
 		for (int i = 0; i < TERM_CRASH_SIGNALS; i++) {

@@ -16,10 +16,17 @@
 #define HAVE_URING 0
 #endif
 
+#ifdef HAVE_LIBSECCOMP
+#define HAVE_FILTERS 1
+#else
+#define HAVE_FILTERS 0
+#endif
+
 void cmd_version__help(FILE *out)
 {
 	fprintf(out, "Usage: lkvm version\n\n"
-		     "Prints the version, the compiler, and the I/O engines built in.\n");
+		     "Prints the version, the compiler, and what is built in of I/O engines and "
+		     "sandbox.\n");
 }
 
 int cmd_version(int argc, char **argv, struct timeline *tl)
@@ -35,5 +42,7 @@ int cmd_version(int argc, char **argv, struct timeline *tl)
 	printf("KVM API   %d\n", KVM_API_VERSION);
 	printf("engines   aio (libaio), uring (%s), threads, null\n",
 	       HAVE_URING ? "liburing" : "not built in: no liburing");
+	printf("sandbox   Landlock, seccomp (%s)\n",
+	       HAVE_FILTERS ? "libseccomp" : "not built in: no libseccomp");
 	return STATUS_OK;
 }

@@ -72,7 +72,8 @@ static void start(struct fixture *f)
 {
 	term__init(&f->term, f->in[0]);
 	assert_int_equal(loop__init(&f->loop, &f->vm.run, &f->vm.log, &f->term, NULL), 0);
-	assert_int_equal(console__init(&f->con, &f->loop, &f->uart, f->in[0], f->out[0], NULL), 0);
+	console__open(&f->con, f->in[0], f->out[0]);
+	assert_int_equal(console__init(&f->con, &f->loop, &f->uart, NULL), 0);
 	assert_int_equal(pthread_create(&f->thread, NULL, main_thread, f), 0);
 	f->running = true;
 }
@@ -84,6 +85,7 @@ static void finish(struct fixture *f)
 	f->running = false;
 	term__fini(&f->term);
 	console__fini(&f->con);
+	console__close(&f->con);
 	loop__fini(&f->loop);
 }
 

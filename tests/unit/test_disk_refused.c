@@ -351,8 +351,10 @@ static int no_threads(struct rig *rig, const void *arg)
 	CHECK(!open_kind(rig, DISK_ENGINE_THREADS, false));
 	CHECK(!setrlimit(RLIMIT_NPROC, &lim));
 	CHECK(geteuid() || !setresuid(NOBODY, NOBODY, NOBODY));
-	CHECK(init_queue(rig, 0) == -EAGAIN);
+	CHECK(!init_queue(rig, 0));
+	CHECK(disk__start(&rig->disk, &rig->err) == -EAGAIN);
 	CHECK(strstr(rig->err.msg, "ulimit -u"));
+	disk_queue__fini(&rig->q[0]);
 	return 0;
 }
 
