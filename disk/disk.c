@@ -10,6 +10,7 @@
  *   discard.c   the same for discard and write zeroes, and their limits
  *   transfer.c  parts of requests         uring.c, uring_setup.c  engine: io_uring
  *   tryout.c    calls that may end the process    fault.c  faults on purpose, for tests
+ *   lock.c      nobody else meanwhile
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "lock.h"
 
 static const char *kind_name(mode_t mode)
 {
@@ -81,6 +83,12 @@ static int open_error(const struct disk_params *params, int rc, struct lk_err *e
 		return lk_err__set(
 			err, rc, "disk '%s' cannot be written (%s); add ',ro' to use it read-only",
 			path, strerror(-rc));
+	if (rc == -EBUSY)
+		return lk_err__set(
+			err, rc,
+			"disk '%s' is in use: mounted, part of a volume, swap or another "
+			"VM's; release it, or add ',force' if it is not written to",
+			path);
 	if (rc == -EACCES || rc == -EPERM)
 		return lk_err__set(err, rc, "disk '%s': %s; check its owner and mode", path,
 				   strerror(-rc));
@@ -91,25 +99,77 @@ static int open_error(const struct disk_params *params, int rc, struct lk_err *e
 	return lk_err__set(err, rc, "disk '%s': cannot open: %s", path, strerror(-rc));
 }
 
-static int open_image(struct disk *disk, const struct disk_params *params, struct stat *st,
-		      struct lk_err *err)
+/*
+ * O_EXCL is how a mount or a volume claims a block device (open(2)).  A VM that
+ * writes keeps the claim; readers only look, for one more of them is welcome.
+ */
+static int look_whether_claimed(const struct disk_params *params, struct lk_err *err)
+{
+	int fd = open(params->path, O_RDONLY | O_EXCL | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return errno == EBUSY ? open_error(params, -errno, err) : 0;
+	close(fd);
+	return 0;
+}
+
+static int lock_image(struct disk *disk, const struct disk_params *params, struct lk_err *err)
+{
+	int rc;
+
+	if (params->no_lock)
+		return 0;
+	rc = disk_lock__take(disk->fd, params->path, params->read_only, err);
+	disk->unlocked = rc == -ENOLCK;
+	return disk->unlocked ? 0 : rc;
+}
+
+static int open_flags(const struct disk *disk, const struct disk_params *params,
+		      const struct stat *st)
 {
 	int flags = O_CLOEXEC | O_NOCTTY;
-	int rc = first_look(params->path, st, err);
 
-	if (rc)
-		return rc;
 	flags |= params->read_only ? O_RDONLY : O_RDWR;
 	flags |= disk->direct ? O_DIRECT : 0;
 	/* means nothing for a file; should it be a FIFO by now, it does not hang */
 	flags |= S_ISREG(st->st_mode) ? O_NONBLOCK : 0;
-	disk->fd = open(params->path, flags);
+	if (S_ISBLK(st->st_mode) && !params->force && !params->read_only && !params->no_lock)
+		flags |= O_EXCL;
+	return flags;
+}
+
+static int open_once(struct disk *disk, const struct disk_params *params, struct stat *st,
+		     struct lk_err *err)
+{
+	int rc = first_look(params->path, st, err);
+
+	if (!rc && S_ISBLK(st->st_mode) && !params->force)
+		rc = look_whether_claimed(params, err);
+	if (rc)
+		return rc;
+	disk->fd = open(params->path, open_flags(disk, params, st));
 	if (disk->fd < 0)
 		return open_error(params, -errno, err);
 	if (fstat(disk->fd, st))
 		return lk_err__set(err, -errno, "disk '%s': %s", params->path, strerror(errno));
 	disk->is_device = S_ISBLK(st->st_mode);
-	return check_kind(params->path, st, err);
+	rc = check_kind(params->path, st, err);
+	return rc ? rc : lock_image(disk, params, err);
+}
+
+static int open_image(struct disk *disk, const struct disk_params *params, struct stat *st,
+		      struct lk_err *err)
+{
+	unsigned int tries = 0;
+	int rc;
+
+	do {
+		if (disk->fd >= 0)
+			close(disk->fd);
+		disk->fd = -1;
+		rc = open_once(disk, params, st, err);
+	} while (rc == -EBUSY && disk_lock__again(&tries));
+	return rc;
 }
 
 static int open_all(struct disk *disk, const struct disk_params *params, struct lk_err *err)
@@ -165,8 +225,10 @@ void disk__close(struct disk *disk)
 {
 	if (disk->engine && disk->engine->disk_fini)
 		disk->engine->disk_fini(disk);
-	if (disk->fd >= 0)
+	if (disk->fd >= 0) {
+		disk_lock__release(disk->fd);
 		close(disk->fd);
+	}
 	disk_fault__free(disk);
 	free(disk->path);
 	*disk = (struct disk) {.fd = -1};

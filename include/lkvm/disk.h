@@ -42,6 +42,8 @@ enum disk_cache {
 struct disk_params {
 	const char *path; /* engine null: a name for messages alone */
 	bool read_only;
+	bool no_lock; /* do not keep other programs off the image */
+	bool force; /* a block device that is mounted or otherwise claimed, all the same */
 	enum disk_cache cache;
 	enum disk_engine_kind engine;
 	uint64_t null_size; /* engine null: bytes, a multiple of DISK_SECTOR */
@@ -72,6 +74,7 @@ struct disk {
 	enum disk_cache cache;
 	bool direct; /* O_DIRECT: cache none */
 	bool is_device; /* block device */
+	bool unlocked; /* a lock was wanted, and the file system has none */
 	uint64_t size; /* bytes announced to the guest, a multiple of logical_block */
 	uint64_t tail; /* bytes of the file that the rounding leaves out of reach */
 	struct disk_geometry geo;
@@ -96,8 +99,15 @@ struct disk {
 /*
  * Open an image.  Refused, each with its own line: no such file, a directory
  * or other kind, empty or smaller than a sector, read-only without @read_only,
- * O_DIRECT not possible here.  A size that is not a multiple of the logical
- * block is rounded down; the caller warns when disk->tail is not 0.
+ * O_DIRECT not possible here, in use (-EBUSY).  A size that is not a multiple of
+ * the logical block is rounded down; the caller warns when disk->tail is not 0,
+ * and when disk->unlocked is set.
+ *
+ * The image is locked until disk__close() or the end of the process: with
+ * @read_only others may read it, else nobody else may use it.  A block device
+ * that is mounted, or claimed by a volume manager or by swap, is refused without
+ * @force; one that is written to is claimed likewise.
+ *
  * Nothing is created or changed.  Main thread.  0 or -errno.
  */
 int disk__open(struct disk *disk, const struct disk_params *params, struct lk_err *err);

@@ -92,6 +92,8 @@ static int open_image(struct machine *m, unsigned int i, struct lk_err *err)
 	struct disk_params params = {
 		.path = opt->path,
 		.read_only = opt->read_only,
+		.no_lock = opt->no_lock,
+		.force = opt->force,
 		.cache = opt->cache,
 		.engine = opt->engine,
 		.null_size = opt->null_size,
@@ -109,6 +111,11 @@ static int open_image(struct machine *m, unsigned int i, struct lk_err *err)
 			  "disk %s: the size is not a multiple of %u bytes; the last %llu bytes "
 			  "are out of the guest's reach",
 			  opt->path, disk->geo.logical_block, (unsigned long long)disk->tail);
+	if (disk->unlocked)
+		log__warn(&m->vm.log,
+			  "disk %s: the file system has no locks; see to it that nothing else uses "
+			  "the image, and add ',lock=off'",
+			  opt->path);
 	return 0;
 }
 

@@ -58,6 +58,12 @@ static int check_null(struct disk_option *disk, uint64_t seen, struct lk_err *er
 				   "it out",
 				   disk->path,
 				   disk_option__seen(seen, DISK_OPT_DIRECT) ? "direct" : "cache");
+	if (disk_option__seen(seen, DISK_OPT_LOCK) || disk_option__seen(seen, DISK_OPT_FORCE))
+		return lk_err__set(err, -EINVAL,
+				   "-d %s: '%s' says nothing about a disk without an image; leave "
+				   "it out",
+				   disk->path,
+				   disk_option__seen(seen, DISK_OPT_LOCK) ? "lock" : "force");
 	disk->engine = DISK_ENGINE_NULL;
 	return 0;
 }

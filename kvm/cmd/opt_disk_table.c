@@ -13,6 +13,31 @@ static int set_ro(struct disk_option *disk, const char *value, struct lk_err *er
 	return 0;
 }
 
+static int parse_switch(const char *name, const char *value, bool *on, struct lk_err *err)
+{
+	if (strcmp(value, "on") && strcmp(value, "off"))
+		return lk_err__set(err, -EINVAL, "-d: %s=%s: give on or off", name, value);
+	*on = !strcmp(value, "on");
+	return 0;
+}
+
+static int set_lock(struct disk_option *disk, const char *value, struct lk_err *err)
+{
+	bool on = true;
+	int ret = parse_switch("lock", value, &on, err);
+
+	disk->no_lock = !on;
+	return ret;
+}
+
+static int set_force(struct disk_option *disk, const char *value, struct lk_err *err)
+{
+	(void)value;
+	(void)err;
+	disk->force = true;
+	return 0;
+}
+
 /* cache=none; together with a cache= it is looked at when all are known. */
 static int set_direct(struct disk_option *disk, const char *value, struct lk_err *err)
 {
@@ -53,14 +78,6 @@ static int set_vectors(struct disk_option *disk, const char *value, struct lk_er
 				   "-d: vectors=%s: give a number from 0 (INTx alone) to %d", value,
 				   OPTIONS_MAX_QUEUES + 1);
 	disk->vectors = n;
-	return 0;
-}
-
-static int parse_switch(const char *name, const char *value, bool *on, struct lk_err *err)
-{
-	if (strcmp(value, "on") && strcmp(value, "off"))
-		return lk_err__set(err, -EINVAL, "-d: %s=%s: give on or off", name, value);
-	*on = !strcmp(value, "on");
 	return 0;
 }
 
@@ -178,6 +195,8 @@ const struct disk_row disk_rows[DISK_OPTS] = {
 	[DISK_OPT_CPUS] = {"cpus", "LIST", disk_value__cpus, "pin the I/O threads, as in 0-3:5"},
 	[DISK_OPT_SERIAL] = {"serial", "TEXT", set_serial, "at most 20 bytes (lkvm-disk-N)"},
 	[DISK_OPT_FORMAT] = {"format", "raw", set_format, "the one format there is"},
+	[DISK_OPT_LOCK] = {"lock", "on|off", set_lock, "keep others off the image (on)"},
+	[DISK_OPT_FORCE] = {"force", NULL, set_force, "a block device that is mounted, too"},
 	[DISK_OPT_LATENCY] = {"latency", "USEC", set_latency,
 			      "null:SIZE alone: time from submit to completion (0)"},
 	[DISK_OPT_FAULT] = {"fault", "SPEC", set_fault, "failures, for tests only"},

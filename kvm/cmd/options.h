@@ -19,6 +19,8 @@
 struct disk_option {
 	char *path; /* owned */
 	bool read_only;
+	bool no_lock;
+	bool force;
 	enum disk_cache cache;
 	enum disk_engine_kind engine;
 	bool null; /* the path was null:SIZE */

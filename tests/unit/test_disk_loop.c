@@ -3,51 +3,9 @@
  * A block device with sectors of 4096 bytes: a loop device on a file of ours,
  * where this user may make one.  Requests of any layout, discard, write zeroes.
  */
-#include <linux/loop.h>
-#include <sys/ioctl.h>
-
-#include "disk_rig.h"
+#include "loop.h"
 
 #define SIZE (1U << 20)
-#define BLOCK 4096
-
-struct loop {
-	char path[32];
-	int fd;
-};
-
-/* Others make loop devices too: a number that was free may be taken now. */
-static bool attach(struct loop *loop, const char *file)
-{
-	int backing = open(file, O_RDWR | O_CLOEXEC);
-	struct loop_config config = {
-		.fd = backing,
-		.block_size = BLOCK,
-		.info.lo_flags = LO_FLAGS_AUTOCLEAR, /* gone with the last descriptor */
-	};
-	int ctl = open("/dev/loop-control", O_RDWR | O_CLOEXEC), n, tries, rc = -1;
-
-	loop->fd = -1;
-	for (tries = 0; ctl >= 0 && rc && tries < 100; tries++) {
-		n = ioctl(ctl, LOOP_CTL_GET_FREE);
-		snprintf(loop->path, sizeof(loop->path), "/dev/loop%d", n);
-		loop->fd = n < 0 ? -1 : open(loop->path, O_RDWR | O_CLOEXEC);
-		if (loop->fd < 0)
-			break;
-		rc = ioctl(loop->fd, LOOP_CONFIGURE, &config);
-		if (!rc)
-			break;
-		n = errno;
-		close(loop->fd);
-		loop->fd = -1;
-		if (n != EBUSY)
-			break;
-	}
-	if (ctl >= 0)
-		close(ctl);
-	close(backing);
-	return !rc;
-}
 
 /* A disk on a loop device whose file is all data; the test is skipped where that cannot be. */
 static void start(struct rig *rig, struct loop *loop, enum disk_cache cache)
@@ -59,7 +17,7 @@ static void start(struct rig *rig, struct loop *loop, enum disk_cache cache)
 	rig__fill(buf, 0, SIZE);
 	rig__pwrite(rig, 0, buf, SIZE);
 	free(buf);
-	if (!attach(loop, rig->path))
+	if (!loop__attach(loop, rig->path))
 		skip();
 	if (disk__open(&rig->disk, &params, &rig->err)) {
 		close(loop->fd);
