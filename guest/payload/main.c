@@ -15,7 +15,7 @@ static const struct {
 	{"layout", test__layout},     {"align", test__align},
 	{"readonly", test__readonly}, {"notify", test__notify},
 	{"lines", test__lines},	      {"bar", test__bar},
-	{"durable", test__durable},
+	{"durable", test__durable},   {"hostile", test__hostile},
 };
 
 /* then=hlt: the VM goes on, and does nothing more. */

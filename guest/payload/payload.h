@@ -193,5 +193,6 @@ int test__layout(void);
 int test__align(void);
 int test__readonly(void);
 int test__notify(void);
+int test__hostile(void);
 
 #endif

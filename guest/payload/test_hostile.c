@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "hostile.h"
+
+int test__hostile(void)
+{
+	static struct hostile h;
+
+	if (!hostile__open(&h)) {
+		print("payload: fewer than two virtio-blk devices\n");
+		return EXIT_SKIP;
+	}
+	hostile__requests(&h);
+	hostile__ranges(&h);
+	hostile__shapes(&h);
+	hostile__memory(&h);
+	return verdict__summary();
+}
