@@ -12,7 +12,7 @@ enum cmd_status {
 	STATUS_GUEST_MAX = 99, /* 1 to 99 are chosen by the guest */
 	STATUS_TRIPLE_FAULT = 111,
 	STATUS_KVM = 112, /* KVM could not go on */
-	STATUS_SANDBOX = 113, /* a system call of lkvm was refused */
+	STATUS_SANDBOX = 116, /* a system call of lkvm was refused */
 	STATUS_START = 125, /* lkvm could not start: option, file, KVM */
 	STATUS_SIGNAL = 128, /* plus the signal: 130 SIGINT or keyboard, 143 SIGTERM */
 };

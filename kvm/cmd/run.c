@@ -38,7 +38,7 @@ void cmd_run__help(FILE *out)
 		     "Boots a guest; the console is on stdin and stdout, Ctrl-A x ends it.\n\n");
 	options__help(out);
 	fprintf(out, "\nExit status: 0 the guest powered off or rebooted, 1 to 99 chosen by the\n"
-		     "guest, 111 triple fault, 112 KVM could not go on, 113 the sandbox\n"
+		     "guest, 111 triple fault, 112 KVM could not go on, 116 the sandbox\n"
 		     "refused a system call, 125 lkvm could not start, 128 + N ended by\n"
 		     "signal N (the keyboard counts as 2).\n");
 }
