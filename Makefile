@@ -43,7 +43,7 @@ UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 
 SAN_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SAN_tsan := -fsanitize=thread
-SAN_cov  := --coverage -fprofile-update=atomic -O0
+SAN_cov  := --coverage -fprofile-update=atomic -O0 -Wl,-u,__gcov_dump
 
 # V=1 shows the commands
 ifneq ($(V),1)
