@@ -123,6 +123,7 @@ const struct sandbox_call sandbox_calls[] = {
 	CALL(io_uring_register, MAIN, NEED(URING), IS(1, IORING_UNREGISTER_RING_FDS)),
 	CALL(fcntl, MAIN, IS(1, F_GETFL)),
 	CALL(fcntl, MAIN, IS(1, F_SETFL)),
+	CALL(fcntl, MAIN, NEED(IMAGE), IS(1, F_OFD_SETLK)), /* the lock of an image goes first */
 	CALL(fstat, MAIN),
 	CALL(newfstatat, MAIN),
 	CALL(lseek, MAIN),
