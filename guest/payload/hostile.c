@@ -51,6 +51,7 @@ void hostile__begin(struct hostile *h, uint32_t type, uint64_t sector)
 	h->status = h->area + PAGE_SIZE / 2;
 	h->nr = 0;
 	h->table_len = 0;
+	h->legal = 0;
 	h->spoil = NULL;
 }
 
@@ -95,7 +96,7 @@ static bool hostile__broken(const struct hostile *h)
 	return virtio__status(&h->d.blk[0].dev) & VIRTIO_CONFIG_S_NEEDS_RESET;
 }
 
-/* The first thing that happens. */
+/* What happens; where the ring is broken, chains in front of that may come back first. */
 static enum verdict hostile__outcome(struct hostile *h, unsigned int expected,
 				     struct ring_used *used)
 {
@@ -104,7 +105,7 @@ static enum verdict hostile__outcome(struct hostile *h, unsigned int expected,
 	do {
 		if (hostile__broken(h))
 			return VERDICT_NEEDS_RESET;
-		if (ring__get(&h->d.blk[0].ring, used))
+		if (expected != VERDICT_NEEDS_RESET && ring__get(&h->d.blk[0].ring, used))
 			return VERDICT_COMPLETED;
 		cpu__relax();
 	} while (time__tsc() < end);
@@ -123,7 +124,7 @@ static bool all_guard(const uint8_t *p, const uint8_t *end)
 static bool hostile__guards(const struct hostile *h, enum verdict got, const struct ring_used *used)
 {
 	bool ok = got == VERDICT_COMPLETED && *h->status == VIRTIO_BLK_S_OK;
-	uint32_t data = ok && used->len ? used->len - 1 : 0;
+	uint32_t data = ok && used->len ? used->len - 1 : h->legal;
 	const uint8_t *middle = h->area + PAGE_SIZE / 2;
 
 	return data <= HOSTILE_AREA && all_guard(h->in + data, h->in + HOSTILE_AREA) &&

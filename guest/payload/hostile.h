@@ -28,6 +28,7 @@ struct hostile {
 	struct ring_seg seg[HOSTILE_SEGS];
 	unsigned int nr;
 	bool indirect;
+	uint32_t legal; /* bytes of data that may be there when the ring is found broken */
 	void (*spoil)(struct hostile *h,
 		      struct ring *ring); /* after it was added, before it shows */
 };
@@ -86,6 +87,9 @@ bool hostile__has_tables(const struct hostile *h);
 void hostile__memory(struct hostile *h);
 void hostile__requests(struct hostile *h);
 void hostile__ranges(struct hostile *h);
+void hostile__tables(struct hostile *h);
+void hostile__split(struct hostile *h);
+void hostile__packed_ring(struct hostile *h);
 void hostile__shapes(struct hostile *h);
 
 #endif

@@ -13,5 +13,9 @@ int test__hostile(void)
 	hostile__ranges(&h);
 	hostile__shapes(&h);
 	hostile__memory(&h);
+	if (hostile__has_tables(&h))
+		hostile__tables(&h);
+	hostile__split(&h);
+	hostile__packed_ring(&h);
 	return verdict__summary();
 }
