@@ -16,6 +16,7 @@ static const struct {
 	{"readonly", test__readonly}, {"notify", test__notify},
 	{"lines", test__lines},	      {"bar", test__bar},
 	{"durable", test__durable},   {"hostile", test__hostile},
+	{"reinit", test__reinit},
 };
 
 /* then=hlt: the VM goes on, and does nothing more. */

@@ -188,6 +188,7 @@ int test__pci(void);
 int test__bar(void);
 int test__blk(void);
 int test__durable(void);
+int test__reinit(void);
 int test__bench(void);
 int test__layout(void);
 int test__align(void);
