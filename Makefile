@@ -130,6 +130,7 @@ demo: deps-build-box
 
 check: deps-build-test-box
 	@$(MAKE) --no-print-directory -j2 all unit-bins payload $(BUILD)/box/native $(BUILD)/obj/try \
+		$(BUILD)/asan/lkvm \
 		$(if $(FUZZ_POSSIBLE),fuzz-bins)
 	@tests/run
 
