@@ -127,9 +127,11 @@ static bool hostile__guards(const struct hostile *h, enum verdict got, const str
 	uint32_t data = ok && used->len ? used->len - 1 : h->legal;
 	const uint8_t *middle = h->area + PAGE_SIZE / 2;
 
+	if (h->elsewhere)
+		data = 0;
 	return data <= HOSTILE_AREA && all_guard(h->in + data, h->in + HOSTILE_AREA) &&
-	       all_guard(h->area, middle) && all_guard(middle + 1, h->area + PAGE_SIZE) &&
-	       !memcmp(h->out, h->copy, HOSTILE_AREA);
+	       all_guard(h->area, middle) && (h->status == middle || *middle == HOSTILE_GUARD) &&
+	       all_guard(middle + 1, h->area + PAGE_SIZE) && !memcmp(h->out, h->copy, HOSTILE_AREA);
 }
 
 /* Back in service: after a reset where there was no answer, on the same queue otherwise. */

@@ -28,6 +28,7 @@ struct hostile {
 	struct ring_seg seg[HOSTILE_SEGS];
 	unsigned int nr;
 	bool indirect;
+	bool elsewhere; /* data are not read into in */
 	uint32_t legal; /* bytes of data that may be there when the ring is found broken */
 	void (*spoil)(struct hostile *h,
 		      struct ring *ring); /* after it was added, before it shows */
@@ -90,6 +91,8 @@ void hostile__ranges(struct hostile *h);
 void hostile__tables(struct hostile *h);
 void hostile__split(struct hostile *h);
 void hostile__packed_ring(struct hostile *h);
+void hostile__edges(struct hostile *h);
+void hostile__sharing(struct hostile *h);
 void hostile__shapes(struct hostile *h);
 
 #endif

@@ -9,6 +9,10 @@ int test__hostile(void)
 		print("payload: fewer than two virtio-blk devices\n");
 		return EXIT_SKIP;
 	}
+	if (cmdline__is("only", "edges")) {
+		hostile__edges(&h);
+		return verdict__summary();
+	}
 	hostile__requests(&h);
 	hostile__ranges(&h);
 	hostile__shapes(&h);
@@ -17,5 +21,7 @@ int test__hostile(void)
 		hostile__tables(&h);
 	hostile__split(&h);
 	hostile__packed_ring(&h);
+	hostile__edges(&h);
+	hostile__sharing(&h);
 	return verdict__summary();
 }
