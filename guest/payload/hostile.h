@@ -30,6 +30,7 @@ struct hostile {
 	bool indirect;
 	bool elsewhere; /* data are not read into in */
 	uint32_t legal; /* bytes of data that may be there when the ring is found broken */
+	uint64_t which; /* of its kind: for spoil */
 	void (*spoil)(struct hostile *h,
 		      struct ring *ring); /* after it was added, before it shows */
 };

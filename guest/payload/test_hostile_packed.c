@@ -41,13 +41,12 @@ static const struct flags {
 	{"data and table", 1, 0, VRING_DESC_F_INDIRECT, WANT_RESET},
 	{"header is writable, data are too", 0, 0, W, WANT_IOERR},
 };
-static const struct flags *flag;
 
 static void spoil_flags(struct hostile *h, struct ring *ring)
 {
+	const struct flags *flag = &flags[h->which];
 	struct vring_packed_desc *desc = entry(ring, flag->at);
 
-	(void)h;
 	if (flag->at == 0)
 		ring->held_flags = (ring->held_flags ^ flag->invert) | flag->set;
 	else
@@ -60,18 +59,16 @@ static void all_flags(struct hostile *h)
 
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
 		begin(h);
-		flag = &flags[i];
+		h->which = i;
 		h->spoil = spoil_flags;
-		hostile__run(h, FAMILY, flag->name, "2.8.1, 2.8.6", &flag->want);
+		hostile__run(h, FAMILY, flags[i].name, "2.8.1, 2.8.6", &flags[i].want);
 	}
 }
-
-static uint16_t id;
 
 /* The id of a chain is that of its last descriptor (2.8.6). */
 static void spoil_id(struct hostile *h, struct ring *ring)
 {
-	entry(ring, h->nr - 1)->id = id;
+	entry(ring, h->nr - 1)->id = h->which;
 }
 
 static void ids(struct hostile *h)
@@ -83,9 +80,9 @@ static void ids(struct hostile *h)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		begin(h);
-		id = bad[i];
+		h->which = bad[i];
 		h->spoil = spoil_id;
-		fmt__snprintf(name, sizeof(name), "id 0x%x", id);
+		fmt__snprintf(name, sizeof(name), "id 0x%x", bad[i]);
 		hostile__run(h, FAMILY, name, "2.8.5", &broken);
 	}
 }

@@ -25,14 +25,13 @@ static const struct {
 	{"header links to 0x8000", 0, 0x8000},	{"header links to 0xffff", 0, 0xffff},
 	{"status links to 0xffff", 2, 0xffff},
 };
-static unsigned int link_nr;
 
 static void spoil_link(struct hostile *h, struct ring *ring)
 {
 	struct vring_desc *table = h->indirect ? h->table : ring->desc;
-	int next = links[link_nr].next, end = h->indirect ? h->nr : ring->size;
+	int next = links[h->which].next, end = h->indirect ? h->nr : ring->size;
 
-	next_is(&table[links[link_nr].at], next < 0 ? end : next);
+	next_is(&table[links[h->which].at], next < 0 ? end : next);
 }
 
 static void begin(struct hostile *h, uint32_t len)
@@ -49,10 +48,11 @@ static void all_links(struct hostile *h, uint32_t len)
 	char name[80];
 
 	for (h->indirect = false;; h->indirect = true) {
-		for (link_nr = 0; link_nr < ARRAY_SIZE(links); link_nr++) {
+		for (h->which = 0; h->which < ARRAY_SIZE(links); h->which++) {
 			begin(h, len);
 			h->spoil = spoil_link;
-			fmt__snprintf(name, sizeof(name), "%s, %u bytes", links[link_nr].name, len);
+			fmt__snprintf(name, sizeof(name), "%s, %u bytes", links[h->which].name,
+				      len);
 			hostile__run(h, FAMILY, name, "2.7.5.2", &broken);
 		}
 		if (h->indirect || !hostile__has_tables(h))
@@ -78,20 +78,15 @@ static const struct {
 	{"index back by the queue size", (uint16_t)-256, WANT_RESET},
 	{"index as it was", 0, WANT_IGNORED},
 };
-static unsigned int jump_nr;
 
 static void spoil_index(struct hostile *h, struct ring *ring)
 {
-	(void)h;
-	ring->avail_idx += jumps[jump_nr].jump - 1;
+	ring->avail_idx += jumps[h->which].jump - 1;
 }
-
-static uint16_t head;
 
 static void spoil_head(struct hostile *h, struct ring *ring)
 {
-	(void)h;
-	ring->avail->ring[(uint16_t)(ring->avail_idx - 1) & (ring->size - 1)] = head;
+	ring->avail->ring[(uint16_t)(ring->avail_idx - 1) & (ring->size - 1)] = h->which;
 }
 
 /* The one head once more, before the first has come back. */
@@ -132,9 +127,9 @@ static void heads(struct hostile *h)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		begin(h, SECTOR);
-		head = bad[i];
+		h->which = bad[i];
 		h->spoil = spoil_head;
-		fmt__snprintf(name, sizeof(name), "head 0x%x", head);
+		fmt__snprintf(name, sizeof(name), "head 0x%x", bad[i]);
 		hostile__run(h, FAMILY, name, "2.7.13.2", &broken);
 	}
 }
@@ -149,10 +144,10 @@ void hostile__split(struct hostile *h)
 	all_links(h, 0); /* a loop of nothing never gets longer */
 	all_links(h, 0x2000000); /* and one of 32 MiB soon passes 4 GiB */
 	heads(h);
-	for (jump_nr = 0; jump_nr < ARRAY_SIZE(jumps); jump_nr++) {
+	for (h->which = 0; h->which < ARRAY_SIZE(jumps); h->which++) {
 		begin(h, SECTOR);
 		h->spoil = spoil_index;
-		hostile__run(h, FAMILY, jumps[jump_nr].name, "2.7.13.3", &jumps[jump_nr].want);
+		hostile__run(h, FAMILY, jumps[h->which].name, "2.7.13.3", &jumps[h->which].want);
 	}
 	begin(h, SECTOR);
 	h->spoil = spoil_twice;

@@ -73,11 +73,9 @@ static void and_next(struct hostile *h, struct ring *ring)
 	set_ref(h, ring, (uintptr_t)h->table, h->nr * ENTRY, VRING_DESC_F_NEXT);
 }
 
-static uint64_t table_at;
-
 static void elsewhere(struct hostile *h, struct ring *ring)
 {
-	set_ref(h, ring, table_at, h->nr * ENTRY, 0);
+	set_ref(h, ring, h->which, h->nr * ENTRY, 0);
 }
 
 static void places(struct hostile *h)
@@ -106,7 +104,7 @@ static void places(struct hostile *h)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		begin(h);
-		table_at = bad[i].addr;
+		h->which = bad[i].addr;
 		h->spoil = elsewhere;
 		fmt__snprintf(name, sizeof(name), "table %s", bad[i].name);
 		hostile__run(h, FAMILY, name, "2.7.5.3", &broken);
