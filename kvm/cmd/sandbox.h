@@ -127,7 +127,6 @@ struct sandbox_call {
 	bool own; /* arg[0] is compared with the id of this process */
 };
 
-/* Those that come most often first. */
 extern const struct sandbox_call sandbox_calls[];
 extern const unsigned int sandbox_nr_calls;
 

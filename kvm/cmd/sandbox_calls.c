@@ -62,7 +62,7 @@
 #define CLONE_OWN (CLONE_THREAD | CLONE_VM | CLONE_SIGHAND | CLONE_FILES)
 
 const struct sandbox_call sandbox_calls[] = {
-	/* the hot ones; KVM_IRQ_LINE: INTx, and the serial port */
+	/* what comes most often; KVM_IRQ_LINE: INTx, and the serial port */
 	IOCTL(VCPU, KVM_RUN),
 	IOCTL(MAIN | VCPU | IO, KVM_IRQ_LINE),
 	CALL(io_submit, IO, NEED(AIO)),
