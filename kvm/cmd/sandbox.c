@@ -2,6 +2,7 @@
 /* The sandbox: its steps, and what is said where the host or the build lacks a part. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -88,6 +89,8 @@ int sandbox__up(struct sandbox *sb, struct log *log, struct lk_err *err)
 
 	if (sb->mode == SANDBOX_OFF)
 		return 0;
+	/* the C library looks for the time zone at the first gmtime_r(), in a vCPU's RTC */
+	tzset();
 	ret = rights_up(err);
 	if (!ret)
 		ret = files_up(sb, log, err);
