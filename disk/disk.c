@@ -83,12 +83,6 @@ static int open_error(const struct disk_params *params, int rc, struct lk_err *e
 		return lk_err__set(
 			err, rc, "disk '%s' cannot be written (%s); add ',ro' to use it read-only",
 			path, strerror(-rc));
-	if (rc == -EBUSY)
-		return lk_err__set(
-			err, rc,
-			"disk '%s' is in use: mounted, part of a volume, swap or another "
-			"VM's; release it, or add ',force' if it is not written to",
-			path);
 	if (rc == -EACCES || rc == -EPERM)
 		return lk_err__set(err, rc, "disk '%s': %s; check its owner and mode", path,
 				   strerror(-rc));
@@ -97,31 +91,6 @@ static int open_error(const struct disk_params *params, int rc, struct lk_err *e
 				   "disk '%s': the file system has no O_DIRECT; leave out 'direct'",
 				   path);
 	return lk_err__set(err, rc, "disk '%s': cannot open: %s", path, strerror(-rc));
-}
-
-/*
- * O_EXCL is how a mount or a volume claims a block device (open(2)).  A VM that
- * writes keeps the claim; readers only look, for one more of them is welcome.
- */
-static int look_whether_claimed(const struct disk_params *params, struct lk_err *err)
-{
-	int fd = open(params->path, O_RDONLY | O_EXCL | O_CLOEXEC | O_NOCTTY);
-
-	if (fd < 0)
-		return errno == EBUSY ? open_error(params, -errno, err) : 0;
-	close(fd);
-	return 0;
-}
-
-static int lock_image(struct disk *disk, const struct disk_params *params, struct lk_err *err)
-{
-	int rc;
-
-	if (params->no_lock)
-		return 0;
-	rc = disk_lock__take(disk->fd, params->path, params->read_only, err);
-	disk->unlocked = rc == -ENOLCK;
-	return disk->unlocked ? 0 : rc;
 }
 
 static int open_flags(const struct disk *disk, const struct disk_params *params,
@@ -133,18 +102,14 @@ static int open_flags(const struct disk *disk, const struct disk_params *params,
 	flags |= disk->direct ? O_DIRECT : 0;
 	/* means nothing for a file; should it be a FIFO by now, it does not hang */
 	flags |= S_ISREG(st->st_mode) ? O_NONBLOCK : 0;
-	if (S_ISBLK(st->st_mode) && !params->force && !params->read_only && !params->no_lock)
-		flags |= O_EXCL;
 	return flags;
 }
 
-static int open_once(struct disk *disk, const struct disk_params *params, struct stat *st,
-		     struct lk_err *err)
+static int open_image(struct disk *disk, const struct disk_params *params, struct stat *st,
+		      struct lk_err *err)
 {
 	int rc = first_look(params->path, st, err);
 
-	if (!rc && S_ISBLK(st->st_mode) && !params->force)
-		rc = look_whether_claimed(params, err);
 	if (rc)
 		return rc;
 	disk->fd = open(params->path, open_flags(disk, params, st));
@@ -154,22 +119,7 @@ static int open_once(struct disk *disk, const struct disk_params *params, struct
 		return lk_err__set(err, -errno, "disk '%s': %s", params->path, strerror(errno));
 	disk->is_device = S_ISBLK(st->st_mode);
 	rc = check_kind(params->path, st, err);
-	return rc ? rc : lock_image(disk, params, err);
-}
-
-static int open_image(struct disk *disk, const struct disk_params *params, struct stat *st,
-		      struct lk_err *err)
-{
-	unsigned int tries = 0;
-	int rc;
-
-	do {
-		if (disk->fd >= 0)
-			close(disk->fd);
-		disk->fd = -1;
-		rc = open_once(disk, params, st, err);
-	} while (rc == -EBUSY && disk_lock__again(&tries));
-	return rc;
+	return rc ? rc : disk_lock__take(disk, params, st, err);
 }
 
 static int open_all(struct disk *disk, const struct disk_params *params, struct lk_err *err)
@@ -204,6 +154,8 @@ int disk__open(struct disk *disk, const struct disk_params *params, struct lk_er
 
 	*disk = (struct disk) {
 		.fd = -1,
+		.lock_fd = -1,
+		.claim_fd = -1,
 		.read_only = params->read_only,
 		.cache = params->cache,
 		.direct = params->cache == DISK_CACHE_NONE,
@@ -225,11 +177,10 @@ void disk__close(struct disk *disk)
 {
 	if (disk->engine && disk->engine->disk_fini)
 		disk->engine->disk_fini(disk);
-	if (disk->fd >= 0) {
-		disk_lock__release(disk->fd);
+	if (disk->fd >= 0)
 		close(disk->fd);
-	}
+	disk_lock__drop(disk);
 	disk_fault__free(disk);
 	free(disk->path);
-	*disk = (struct disk) {.fd = -1};
+	*disk = (struct disk) {.fd = -1, .lock_fd = -1, .claim_fd = -1};
 }

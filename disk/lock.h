@@ -2,29 +2,21 @@
 #ifndef DISK_LOCK_H
 #define DISK_LOCK_H
 
+#include <sys/stat.h>
+
 #include <lkvm/disk.h>
 
 /*
- * Keep other programs off the open image @fd: one that may write (@read_only
- * false) is alone, readers share.  The lock belongs to the open file description
- * and goes with its last descriptor, also when the process is killed.
+ * Keep other programs off the image that is open as disk->fd with @st: one that
+ * may write is alone, readers share.  A block device that the host uses is
+ * refused without @force.
  *
- * 0.  -EBUSY: in use, with a line in @err.  -ENOLCK: the file system has no
- * locks; nothing is held, and the caller says so.  Main thread.
+ * 0, also where the file system has no locks (disk->unlocked: the caller says
+ * so).  -EBUSY: in use, or another -errno, with a line in @err; what is held
+ * then is for disk_lock__drop().  Main thread.
  */
-int disk_lock__take(int fd, const char *path, bool read_only, struct lk_err *err);
-
-/*
- * Before @fd is closed: an io_uring keeps the description of a registered file,
- * and the lock on it, until the kernel takes the ring apart, some time later.
- */
-void disk_lock__release(int fd);
-
-/*
- * In use: wait a little and say whether to try once more.  After a kill -9 the
- * kernel needs a moment, as above, to give up what the process had.  @tries
- * begins with 0.
- */
-bool disk_lock__again(unsigned int *tries);
+int disk_lock__take(struct disk *disk, const struct disk_params *params, const struct stat *st,
+		    struct lk_err *err);
+void disk_lock__drop(struct disk *disk);
 
 #endif

@@ -70,6 +70,8 @@ struct disk_limits {
 struct disk {
 	char *path; /* owned */
 	int fd; /* owned, close-on-exec; -1: engine null */
+	/* owned, see disk/lock.c: what the lock, and a claim of a device, hang on; -1: none */
+	int lock_fd, claim_fd;
 	bool read_only;
 	enum disk_cache cache;
 	bool direct; /* O_DIRECT: cache none */

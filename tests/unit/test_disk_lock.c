@@ -3,7 +3,11 @@
  * Who may use an image beside whom.  The locks are of open file descriptions, so
  * that a second disk of this process meets them as another process would.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "loop.h"
@@ -64,30 +68,57 @@ static void readers_share(void **state)
 	expect_beside(rig, false, false, 0, NULL);
 }
 
-/* The lock ends with the process, however that ends. */
-static void killed(void **state)
+/* A child with the disk open, and a queue that has done I/O; returns when it has. */
+static pid_t start_holder(struct rig *rig, enum disk_engine_kind engine)
 {
-	struct rig *rig = *state;
-	int ready[2], status;
-	char byte;
+	int ready[2];
+	char byte = 0;
 	pid_t pid;
 
-	rig__make_file(rig, SIZE);
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	pid = fork();
+	assert_true(pid >= 0);
 	if (!pid) {
-		if (!rig__open_as(rig, false, false) && write(ready[1], "x", 1) == 1)
-			for (;;)
-				pause();
-		_exit(1);
+		struct disk_params params = {.path = rig->path, .engine = engine};
+		struct disk_queue_params queue = {.depth = 8, .wakefd = eventfd(0, EFD_CLOEXEC)};
+		char *buf = rig__alloc(SIZE);
+		struct disk_queue q;
+
+		if (disk__open(&rig->disk, &params, NULL) ||
+		    disk_queue__init(&q, &rig->disk, &queue, NULL))
+			_exit(1);
+		disk_queue__attach(&q);
+		if (rig__io(&q, DISK_WRITE, 0, buf, SIZE) || write(ready[1], &byte, 1) != 1)
+			_exit(2);
+		for (;;)
+			pause();
 	}
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
-	expect_beside(rig, false, false, -EBUSY, "in use by another");
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	expect_beside(rig, false, false, 0, NULL);
+	return pid;
+}
+
+/* The lock ends with the process, however that ends, whatever the kernel still holds. */
+static void killed(void **state)
+{
+	static const enum disk_engine_kind engines[] = {
+		DISK_ENGINE_AUTO,
+		DISK_ENGINE_AIO,
+		DISK_ENGINE_THREADS,
+	};
+	struct rig *rig = *state;
+	unsigned int i;
+
+	rig__make_file(rig, SIZE);
+	for (i = 0; i < 10 * ARRAY_SIZE(engines); i++) {
+		pid_t pid = start_holder(rig, engines[i % ARRAY_SIZE(engines)]);
+
+		expect_beside(rig, false, false, -EBUSY, "in use by another");
+		assert_int_equal(kill(pid, SIGKILL), 0);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		expect_beside(rig, false, false, 0, NULL);
+	}
 }
 
 /* An io_uring outlives its queue by a moment; the lock must not. */
@@ -223,6 +254,51 @@ static void a_device_is_claimed_by_a_writer(void **state)
 	close(loop.fd);
 }
 
+/* fcntl(F_OFD_SETLK) fails with @error from now on. */
+static int refuse_locks(int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_OFD_SETLK, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {.len = ARRAY_SIZE(code), .filter = code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) ? -errno : 0;
+}
+
+/* The disk is there all the same, and says that nobody is kept off it. */
+static void a_file_system_without_locks(void **state)
+{
+	static const int errors[] = {ENOLCK, EOPNOTSUPP, EINVAL};
+	struct rig *rig = *state;
+	unsigned int i;
+	int status;
+
+	rig__make_file(rig, SIZE);
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (!pid) {
+			if (refuse_locks(errors[i]))
+				_exit(77);
+			if (open_beside(rig, &rig->disk, false, false))
+				_exit(1);
+			_exit(rig->disk.unlocked ? 0 : 2);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+			skip();
+		assert_int_equal(status, 0);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -232,6 +308,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(again_and_again, rig__setup, rig__teardown),
 		cmocka_unit_test_setup_teardown(beside_qemu, rig__setup, rig__teardown),
 		cmocka_unit_test_setup_teardown(qemu_may_read_beside_a_reader, rig__setup,
+						rig__teardown),
+		cmocka_unit_test_setup_teardown(a_file_system_without_locks, rig__setup,
 						rig__teardown),
 		cmocka_unit_test_setup_teardown(a_claimed_device, rig__setup, rig__teardown),
 		cmocka_unit_test_setup_teardown(a_device_is_claimed_by_a_writer, rig__setup,
