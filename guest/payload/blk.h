@@ -42,6 +42,9 @@ int blk__wait(struct blk *blk, uint32_t *used);
 int blk__request(struct blk *blk, uint32_t type, uint64_t sector, void *buf, uint32_t len,
 		 uint32_t *used);
 
+/* test_request.c: every type of request; @buf has 64 KiB and a page */
+void request__check(struct blk *blk, char *buf);
+
 /*
  * A queue that keeps many requests of one kind in flight (blk_queue.c): slot i
  * of the ring is request i, prepared once, so that starting it again costs a

@@ -17,6 +17,8 @@ static const struct {
 	{"lines", test__lines},	      {"bar", test__bar},
 	{"durable", test__durable},   {"hostile", test__hostile},
 	{"reinit", test__reinit},
+	{"queue", test__queue},	      {"irq", test__irq},
+	{"state", test__state},
 };
 
 /* then=hlt: the VM goes on, and does nothing more. */

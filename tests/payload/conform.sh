@@ -11,3 +11,12 @@ conform() { # NAME PARAMS OPTIONS ARGS...
 # A disk that sleeps at once when its ring is empty: that a kick is not heard can be seen.
 conform 'BARs of a device in use' 'test=bar' ',poll=off'
 conform 'BARs of a device in use, packed ring' 'test=bar rings=packed' ',poll=off,packed=on'
+for r in split packed; do
+	conform "features, status, reset: $r" "test=state rings=$r" ',packed=on'
+	conform "queue registers: $r" "test=queue rings=$r" ',packed=on,queues=4'
+	for e in on off; do
+		conform "interrupts: $r, event_idx=$e" "test=irq rings=$r event_idx=$e" ',packed=on,queues=2'
+	done
+done
+conform 'interrupts: one vector' 'test=irq' ',vectors=1'
+conform 'interrupts: INTx alone' 'test=irq' ',vectors=0'
