@@ -172,6 +172,9 @@ static void step__do(struct disks *d, enum step step)
 	struct virtio *dev = &blk->dev;
 
 	switch (step) {
+	case STEP_RESET:
+		virtio__reset(dev); /* 2.4.1: waits; what is written before 0 is read may be lost */
+		break;
 	case STEP_FEATURES:
 		dev->features = virtio__offered(dev) &
 				(VIRTIO_BIT(VIRTIO_F_VERSION_1) | virtio__ring_words());
