@@ -18,7 +18,7 @@ static const struct {
 	{"durable", test__durable},   {"hostile", test__hostile},
 	{"reinit", test__reinit},
 	{"queue", test__queue},	      {"irq", test__irq},
-	{"state", test__state},
+	{"state", test__state},	      {"cpus", test__cpus},
 };
 
 /* then=hlt: the VM goes on, and does nothing more. */

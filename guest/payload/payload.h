@@ -186,6 +186,7 @@ int test__ram(void);
 int test__ids(void);
 int test__pci(void);
 int test__bar(void);
+int test__cpus(void);
 int test__irq(void);
 int test__queue(void);
 int test__state(void);

@@ -20,3 +20,6 @@ for r in split packed; do
 done
 conform 'interrupts: one vector' 'test=irq' ',vectors=1'
 conform 'interrupts: INTx alone' 'test=irq' ',vectors=0'
+for r in split packed; do
+	conform "three CPUs: $r" "test=cpus rings=$r" ',packed=on,queues=2' -c 3
+done
