@@ -19,6 +19,7 @@ static const struct {
 	{"reinit", test__reinit},
 	{"queue", test__queue},	      {"irq", test__irq},
 	{"state", test__state},	      {"cpus", test__cpus},
+	{"hreg", test__hreg},
 };
 
 /* then=hlt: the VM goes on, and does nothing more. */

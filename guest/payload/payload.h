@@ -199,5 +199,6 @@ int test__align(void);
 int test__readonly(void);
 int test__notify(void);
 int test__hostile(void);
+int test__hreg(void);
 
 #endif
