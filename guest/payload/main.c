@@ -20,6 +20,8 @@ static const struct {
 	{"queue", test__queue},	      {"irq", test__irq},
 	{"state", test__state},	      {"cpus", test__cpus},
 	{"hreg", test__hreg},
+	{"reinit", test__reinit},     {"hreg", test__hreg},
+	{"hreset", test__hreset},
 };
 
 /* then=hlt: the VM goes on, and does nothing more. */

@@ -200,5 +200,6 @@ int test__readonly(void);
 int test__notify(void);
 int test__hostile(void);
 int test__hreg(void);
+int test__hreset(void);
 
 #endif

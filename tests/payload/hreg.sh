@@ -11,3 +11,7 @@ hreg() { # NAME PARAMS OPTIONS ARGS...
 # A disk that sleeps at once when its ring is empty: that a kick is not heard can be seen.
 hreg 'split rings' 'test=hreg' ',poll=off'
 hreg 'packed rings' 'test=hreg rings=packed' ',poll=off'
+
+# A third disk that is slow, so that its requests are under way at a reset.
+hreg 'resets with 128 reads a queue in flight' 'test=hreset' '' -c 2 \
+	-d null:8G,latency=2000,queues=4,qsize=512,packed=on
