@@ -43,7 +43,7 @@ static const struct entry entries[] = {
 	{"function masked", APIC_BASE, VECTOR, 0, ON | PCI_MSIX_FLAGS_MASKALL},
 	{"MSI-X off", APIC_BASE, VECTOR, 0, 0},
 	{"MSI-X off, function masked", APIC_BASE, VECTOR, 0, PCI_MSIX_FLAGS_MASKALL},
-	{"garbage, function masked", -1ULL, 0xa5a5, -1U, ON | PCI_MSIX_FLAGS_MASKALL},
+	{"garbage, function masked", -1ULL, 0xa0000000 | VECTOR, -1U, ON | PCI_MSIX_FLAGS_MASKALL},
 };
 
 static void entry__write(const struct msix *msix, unsigned int nr, const struct entry *e)
