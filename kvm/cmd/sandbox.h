@@ -15,6 +15,16 @@
 
 struct sock_filter;
 
+/* Builds with a sanitizer: it has system calls and files of its own. */
+#ifdef __has_feature /* clang; gcc has macros instead */
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANDBOX_INSTRUMENTED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANDBOX_INSTRUMENTED
+#endif
+
 /*
  * What a guest that has taken over a thread of lkvm can still do.  README.md has
  * the threat model.  From sandbox__up() on, for the main thread and all that are

@@ -46,15 +46,6 @@
 	}
 #define IOCTL(where, request) CALL(ioctl, where, IS(1, request))
 
-#ifdef __has_feature /* clang; gcc has macros instead */
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define INSTRUMENTED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define INSTRUMENTED
-#endif
-
 /* A thread, and no other kind of process, in no other namespace. */
 #define CLONE_NEW                                                                      \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
@@ -167,7 +158,7 @@ const struct sandbox_call sandbox_calls[] = {
 	IOCTL(ALL, TIOCGPGRP),
 	CALL(poll, ALL), /* before a message, so that it does not wait */
 
-#ifdef INSTRUMENTED
+#ifdef SANDBOX_INSTRUMENTED
 	/* Instrumented builds: reports, and the search for leaks at the end. */
 	CALL(sigaltstack, ALL),
 	CALL(openat, ALL),
@@ -178,6 +169,7 @@ const struct sandbox_call sandbox_calls[] = {
 	CALL(newfstatat, ALL),
 	CALL(stat, ALL),
 	CALL(lseek, ALL),
+	CALL(getdents, ALL),
 	CALL(getdents64, ALL),
 	CALL(getrlimit, ALL),
 	CALL(prlimit64, ALL),

@@ -76,9 +76,9 @@ static int create(int abi)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int allow_directory(int ruleset, const char *dir)
+static int allow_directory(int ruleset, const char *dir, uint64_t access)
 {
-	struct landlock_path_beneath_attr rule = {.allowed_access = REPLACE};
+	struct landlock_path_beneath_attr rule = {.allowed_access = access};
 	int ret = 0;
 
 	rule.parent_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -98,7 +98,7 @@ static int allow_file(int ruleset, const char *file)
 
 	if (!copy)
 		return -ENOMEM;
-	ret = allow_directory(ruleset, dirname(copy));
+	ret = allow_directory(ruleset, dirname(copy), REPLACE);
 	free(copy);
 	return ret;
 }
@@ -111,6 +111,11 @@ int sandbox_landlock__confine(int abi, const char *file)
 		return ruleset;
 	if (file)
 		ret = allow_file(ruleset, file);
+#ifdef SANDBOX_INSTRUMENTED
+	if (!ret)
+		ret = allow_directory(ruleset, "/proc",
+				      LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
+#endif
 	if (!ret && syscall(SYS_landlock_restrict_self, ruleset, 0))
 		ret = -errno;
 	close(ruleset);
