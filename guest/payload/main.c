@@ -16,11 +16,9 @@ static const struct {
 	{"readonly", test__readonly}, {"notify", test__notify},
 	{"lines", test__lines},	      {"bar", test__bar},
 	{"durable", test__durable},   {"hostile", test__hostile},
-	{"reinit", test__reinit},
-	{"queue", test__queue},	      {"irq", test__irq},
-	{"state", test__state},	      {"cpus", test__cpus},
-	{"hreg", test__hreg},
-	{"reinit", test__reinit},     {"hreg", test__hreg},
+	{"reinit", test__reinit},     {"queue", test__queue},
+	{"irq", test__irq},	      {"state", test__state},
+	{"cpus", test__cpus},	      {"hreg", test__hreg},
 	{"hreset", test__hreset},
 };
 

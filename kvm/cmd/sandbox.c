@@ -2,8 +2,8 @@
 /* The sandbox: its steps, and what is said where the host or the build lacks a part. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <lkvm/timeline.h>
