@@ -6,8 +6,10 @@
  * test=bench disk=N rw=randread|randwrite|read|write bs=4096 depth=32 queues=1
  * secs=2 or count=N; rings=, event_idx=, indirect= as virtio__ring_words() has
  * them; entries=N of a ring; irq=off (no vector: nothing signals) or on (an
- * interrupt is wished for whenever a ring is found empty); size=BYTES of the
- * disk to use; warm=N requests before the clock runs.
+ * interrupt is wished for with the next completion whenever some were taken);
+ * irq_every=N (with the Nth from there, which only EVENT_IDX can say: without it
+ * the device is told that any will do); size=BYTES of the disk to use; warm=N
+ * requests before the clock runs.
  *
  * batches counts the looks at a used ring that found something; kicks the
  * doorbell writes.  The mean latency is that of a closed loop: in flight times
@@ -26,6 +28,8 @@ struct bench {
 	struct virtio dev;
 	struct blk_queue queue[MAX_QUEUES];
 	unsigned int nr_queues, depth;
+	unsigned int irq_every;
+	int wish[MAX_QUEUES]; /* completions until the one that is to interrupt */
 	char rw[16];
 	uint32_t bs;
 	bool random, write, irq;
@@ -49,11 +53,12 @@ static void bench__options(struct bench *b)
 	b->depth = cmdline__num("depth", 32);
 	b->nr_queues = cmdline__num("queues", 1);
 	b->irq = cmdline__bool("irq", false);
+	b->irq_every = cmdline__num("irq_every", 1);
 	b->seed = cmdline__num("seed", 88172645463325252ULL);
 	if (!b->depth || b->depth > MAX_DEPTH || !b->bs || b->bs % SECTOR || !b->nr_queues ||
-	    b->nr_queues > MAX_QUEUES)
-		panic("bs is a multiple of 512, depth 1 to %u, queues 1 to %u", MAX_DEPTH,
-		      MAX_QUEUES);
+	    b->nr_queues > MAX_QUEUES || !b->irq_every || b->irq_every > MAX_DEPTH)
+		panic("bs is a multiple of 512, depth and irq_every 1 to %u, queues 1 to %u",
+		      MAX_DEPTH, MAX_QUEUES);
 }
 
 static void bench__queues(struct bench *b)
@@ -112,6 +117,21 @@ static uint64_t bench__next_sector(struct bench *b)
 	return block * (b->bs / SECTOR);
 }
 
+/*
+ * Say which completion is to interrupt, once the last one named has come.  One
+ * that is there by now is found by the next turn.
+ */
+static void bench__wish(struct bench *b, struct blk_queue *q, unsigned int nr)
+{
+	int *wish = &b->wish[q - b->queue];
+
+	*wish -= nr;
+	if (*wish > 0)
+		return;
+	*wish = b->irq_every;
+	ring__irq_at(&q->ring, b->irq_every - 1);
+}
+
 /* Take what is finished; with @more set each slot goes out again, all with one kick.  Number. */
 static unsigned int bench__turn(struct bench *b, struct blk_queue *q, bool more)
 {
@@ -131,9 +151,8 @@ static unsigned int bench__turn(struct bench *b, struct blk_queue *q, bool more)
 	b->batches++;
 	if (more)
 		ring__publish(&q->ring);
-	/* what comes between the last look and this is found by the next turn */
 	if (b->irq)
-		ring__irq(&q->ring, true);
+		bench__wish(b, q, nr);
 	return nr;
 }
 
