@@ -15,9 +15,9 @@ import sys
 CALLS = {0: "read", 1: "write", 7: "poll", 24: "sched_yield", 35: "nanosleep", 202: "futex", 208: "io_getevents",
          209: "io_submit",
          230: "clock_nanosleep", 271: "ppoll", 333: "io_pgetevents", 426: "io_uring_enter"}
-# What a thread does once, when it starts and when it ends: memory, signals, priority,
+# What a thread does once, when it starts and when it ends: memory, signals, priority, its filter,
 # exit, rseq, opening and registering what an io_uring needs
-ONCE = {3, 9, 10, 11, 12, 14, 28, 60, 140, 141, 144, 157, 203, 204, 257, 273, 334, 425, 427}
+ONCE = {3, 9, 10, 11, 12, 14, 28, 60, 140, 141, 144, 157, 203, 204, 257, 273, 317, 334, 425, 427}
 # Looking at the time is one only where the host's clock is not the TSC
 CLOCK = 228
 HALTS = {(1, 12), (2, 0x78)}  # Intel, AMD
