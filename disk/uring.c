@@ -52,12 +52,28 @@ static void uring__queue(struct disk_queue *q, struct disk_req *req)
 		stage(u, req);
 }
 
-static void prepare_rw(struct uring_queue *u, struct io_uring_sqe *sqe, const struct disk_req *req,
-		       const struct disk_transfer *t)
+/*
+ * The registered buffer for @t, or -1.  Of one, Linux 6.1 to 6.17 look at each piece
+ * that lies in one page, and O_DIRECT wants whole blocks of each: -EINVAL where a
+ * block straddles two pages, though the address alone would do for the device.
+ */
+static int registered(const struct disk_queue *q, const struct disk_transfer *t)
 {
+	struct uring_queue *u = q->priv;
+
+	if (t->nr != 1 || !u->nr_bufs ||
+	    ((uintptr_t)t->iov->iov_base & (q->disk->geo.offset_align - 1)))
+		return -1;
+	return uring_bufs__find(u, t->iov);
+}
+
+static void prepare_rw(const struct disk_queue *q, struct io_uring_sqe *sqe,
+		       const struct disk_req *req, const struct disk_transfer *t)
+{
+	const struct uring_queue *u = q->priv;
 	const struct iovec *iov = t->iov;
 	bool read = req->op == DISK_READ;
-	int buf = t->nr == 1 && u->nr_bufs ? uring_bufs__find(u, iov) : -1;
+	int buf = registered(q, t);
 
 	if (buf >= 0 && read)
 		io_uring_prep_read_fixed(sqe, u->fd, iov->iov_base, iov->iov_len, t->pos, buf);
@@ -88,7 +104,7 @@ static void fill_one(struct disk_queue *q, struct disk_req *req)
 	if (req->op == DISK_FLUSH)
 		io_uring_prep_fsync(sqe, u->fd, IORING_FSYNC_DATASYNC);
 	else
-		prepare_rw(u, sqe, req, &t);
+		prepare_rw(q, sqe, req, &t);
 	sqe->flags |= u->sqe_flags;
 	uring_of(req)->bytes = t.bytes;
 	io_uring_sqe_set_data(sqe, req);
