@@ -17,7 +17,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -26,7 +25,6 @@
 #include "engine.h"
 
 /* Workers do not recurse and call nothing deep. */
-#define WORKER_STACK (256U << 10)
 
 _Static_assert(sizeof(struct disk_pool_note) <= sizeof(((struct disk_req *)0)->priv), "priv");
 
@@ -68,25 +66,6 @@ static void complete(struct disk_req *req, int res)
 
 static void *worker(void *arg);
 
-/* Signals are the main thread's. */
-static int make_thread(pthread_t *thread, struct disk_pool *pool)
-{
-	pthread_attr_t attr;
-	sigset_t blocked, old;
-	int rc;
-
-	thread__block_set(&blocked);
-	rc = pthread_attr_init(&attr);
-	if (rc)
-		return -rc;
-	pthread_attr_setstacksize(&attr, WORKER_STACK);
-	pthread_sigmask(SIG_SETMASK, &blocked, &old);
-	rc = pthread_create(thread, &attr, worker, pool);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return -rc;
-}
-
 /* Lock held, but dropped while the thread is made; ->starting keeps others out. */
 static int start_worker(struct disk_pool *pool)
 {
@@ -95,7 +74,7 @@ static int start_worker(struct disk_pool *pool)
 
 	pool->starting = true;
 	pthread_mutex_unlock(&pool->lock);
-	rc = make_thread(&thread, pool);
+	rc = thread__create(&thread, worker, pool, 0);
 	pthread_mutex_lock(&pool->lock);
 	pool->starting = false;
 	if (!rc)

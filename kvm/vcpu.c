@@ -151,32 +151,26 @@ static void *vcpu_thread(void *arg)
 
 static int start_one(struct vcpu *vcpu)
 {
-	int ret = pthread_create(&vcpu->thread, NULL, vcpu_thread, vcpu);
+	int ret = thread__create(&vcpu->thread, vcpu_thread, vcpu, kick_signal());
 
 	vcpu->started = !ret;
-	return -ret;
+	return ret;
 }
 
 int vcpu__start_all(struct vm *vm)
 {
 	/* No SA_RESTART: KVM_RUN comes back with EINTR. */
 	struct sigaction sa = {.sa_handler = kick_handler};
-	sigset_t blocked, before;
 	unsigned int i;
 	int ret = 0;
 
 	if (sigaction(kick_signal(), &sa, NULL) < 0)
 		return -errno;
 	atomic_store_explicit(&vm->running, true, memory_order_relaxed);
-	thread__block_set(&blocked);
-	sigdelset(&blocked, kick_signal());
-	/* Threads inherit the mask, so there is no moment when a signal finds them open. */
-	pthread_sigmask(SIG_SETMASK, &blocked, &before);
 	/* Nothing runs in the guest before every thread exists, and knows what it is. */
 	pthread_mutex_lock(&vm->gate);
 	for (i = vm->nr_vcpus; i > 0 && !ret; i--)
 		ret = start_one(&vm->vcpus[i - 1]);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!ret)
 		thread__started(vm->threads, THREAD_MAIN);
 	pthread_mutex_unlock(&vm->gate);

@@ -34,6 +34,8 @@ static int map_requests(struct virtio_blk_queue *bq, unsigned int nr)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (area == MAP_FAILED)
 		return -errno;
+	/* few of the requests are ever used: a huge page would make all of them memory */
+	madvise(area, bq->area_size, MADV_NOHUGEPAGE);
 	bq->area = area;
 	bq->reqs = (struct virtio_blk_req *)area;
 	bq->iov = (struct iovec *)(area + reqs);

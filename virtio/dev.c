@@ -11,7 +11,6 @@
  * hands the ring over (release), the load that sees it takes it (acquire).
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,22 +131,17 @@ static int start_thread(struct virtio_queue *queue, const char *name)
 	snprintf(full, sizeof(full), "%s.%u", name, queue->index);
 	full[sizeof(queue->name) - 1] = '\0';
 	strcpy(queue->name, full);
-	ret = -pthread_create(&queue->thread, NULL, queue_thread, queue);
+	ret = thread__create(&queue->thread, queue_thread, queue, 0);
 	queue->has_thread = !ret;
 	return ret;
 }
 
 int virtio_dev__start_threads(struct virtio_dev *dev, const char *name)
 {
-	sigset_t blocked, old;
 	int ret = 0;
 
-	/* inherited: signals are the main thread's business */
-	thread__block_set(&blocked);
-	pthread_sigmask(SIG_SETMASK, &blocked, &old);
 	for (unsigned int i = 0; i < dev->nr_queues && !ret; i++)
 		ret = start_thread(&dev->queues[i], name);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret)
 		virtio_dev__stop_threads(dev);
 	return ret;

@@ -2,8 +2,7 @@
 #ifndef LKVM_THREAD_H
 #define LKVM_THREAD_H
 
-#include <signal.h>
-#include <stddef.h>
+#include <pthread.h>
 
 /*
  * Threads of a VM, by what they do.  Who starts one tells the hook that the
@@ -32,17 +31,21 @@ static inline void thread__started(struct thread_hook *hook, enum thread_kind ki
 }
 
 /*
- * The signals that a thread other than main blocks: all but those that tell of
- * a fault of its own, which come to the thread that made it, and where they are
- * blocked the kernel ends the process on the spot, with the terminal still raw.
+ * Nothing of lkvm's comes near the end of this.  A stack of the default size can
+ * hold a whole huge page, and gets one as soon as it is touched where the host
+ * gives them unasked: 2 MiB a thread.
  */
-static inline void thread__block_set(sigset_t *set)
-{
-	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+#define THREAD_STACK_SIZE (256U << 10)
 
-	sigfillset(set);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-		sigdelset(set, faults[i]);
-}
+/*
+ * Start a thread that runs @body(@arg).  From its first instruction on it blocks
+ * all signals but @open_signal, where that is not 0, and those that tell of a fault
+ * of its own: these come to the thread that made it, and where they are blocked the
+ * kernel ends the process on the spot, with the terminal still raw.
+ *
+ * Any thread may call.  The caller joins the thread or detaches it.  0 or a negative
+ * errno, of pthread_create(3) mostly: -EAGAIN where the host has no room for one more.
+ */
+int thread__create(pthread_t *thread, void *(*body)(void *), void *arg, int open_signal);
 
 #endif
