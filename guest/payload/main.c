@@ -19,7 +19,8 @@ static const struct {
 	{"reinit", test__reinit},     {"queue", test__queue},
 	{"irq", test__irq},	      {"state", test__state},
 	{"cpus", test__cpus},	      {"hreg", test__hreg},
-	{"hreset", test__hreset},
+	{"hreset", test__hreset},     {"some", test__some},
+	{"wedge", test__wedge},
 };
 
 /* then=hlt: the VM goes on, and does nothing more. */

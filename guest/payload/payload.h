@@ -193,6 +193,8 @@ int test__state(void);
 int test__blk(void);
 int test__durable(void);
 int test__reinit(void);
+int test__some(void);
+int test__wedge(void);
 int test__bench(void);
 int test__layout(void);
 int test__align(void);

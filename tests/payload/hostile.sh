@@ -10,18 +10,6 @@ hostile() { # RINGS WORDS OPTIONS
 	image_is "$name: the image is as before" 0
 	returned "$name"
 }
-# Every head that was taken came back, in each queue: with an answer or by a reset.
-returned() { # NAME
-	local popped completed
-	popped=$(sed -n 's/^ *"popped": \([0-9]*\),*$/\1/p' "$tmp/stats.json")
-	completed=$(sed -n 's/^ *"completed": \([0-9]*\),*$/\1/p' "$tmp/stats.json")
-	if [ -n "$popped" ] && [ "$popped" = "$completed" ]; then
-		ok "$1: heads taken equal heads given back"
-	else
-		not_ok "$1: heads taken equal heads given back" \
-			"taken $(echo "$popped" | tr '\n' ' '), back $(echo "$completed" | tr '\n' ' ')"
-	fi
-}
 for r in split packed; do
 	hostile "$r" '' ''
 	hostile "$r" 'indirect=off event_idx=off' ',poll=off,coalesce=off'
