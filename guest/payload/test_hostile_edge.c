@@ -101,8 +101,39 @@ static void region(struct hostile *h, uint64_t end, const char *where)
 	}
 }
 
+/* One buffer from the end of low RAM to the start of high RAM, which fits the disk. */
+static void through_the_hole(struct hostile *h, uint64_t low_end, uint64_t high)
+{
+	static const struct hostile_want refused = WANT_IOERR;
+	uint64_t addr = low_end - SECTOR, len = high + SECTOR - addr;
+	uint8_t *from = (uint8_t *)addr, *to = (uint8_t *)high;
+	unsigned int write;
+
+	if (len > UINT32_MAX || h->d.blk[0].capacity < len / SECTOR)
+		panic("the hole is %lu bytes, the disk %lu sectors", len, h->d.blk[0].capacity);
+	paging__map(high, PAGE_SIZE, false);
+	for (write = 0; write < 2; write++) {
+		memset(from, HOSTILE_GUARD, SECTOR);
+		memset(to, HOSTILE_GUARD, PAGE_SIZE);
+		hostile__begin(h, write ? VIRTIO_BLK_T_OUT : VIRTIO_BLK_T_IN, 0);
+		hostile__header(h);
+		hostile__seg(h, addr, len, write ? 0 : W);
+		hostile__status(h);
+		h->elsewhere = true;
+		hostile__run(h, FAMILY,
+			     write ? "written from low RAM through the hole"
+				   : "read to low RAM through the hole",
+			     "2.7.5", &refused);
+		h->elsewhere = false;
+		verdict__check(FAMILY, clean(from, from + SECTOR) && clean(to, to + PAGE_SIZE),
+			       "%s through the hole: nothing written on either side",
+			       write ? "write" : "read");
+	}
+}
+
 void hostile__edges(struct hostile *h)
 {
+	uint64_t low_end = 0;
 	unsigned int i;
 
 	for (i = 0; i < boot_info.nr_ram; i++) {
@@ -110,5 +141,9 @@ void hostile__edges(struct hostile *h)
 
 		if (end > 0x100000)
 			region(h, end, end > 1ULL << 32 ? "of high RAM" : "of low RAM");
+		if (end <= 1ULL << 32)
+			low_end = end;
+		else if (low_end)
+			through_the_hole(h, low_end, boot_info.ram[i].base);
 	}
 }

@@ -21,8 +21,10 @@ hostile_edges() { # RINGS
 		return
 	fi
 	cp "$tmp/good.img" "$tmp/disk.img"
+	truncate -s 2G "$tmp/disk.img" # a buffer as long as the hole is not too long for it
 	suite "buffers at the ends of 3328 MiB, $1 ring" "test=hostile only=edges rings=$1" -m 3328 \
 		-d "$tmp/disk.img,packed=on" -d "$tmp/good.img,ro"
+	truncate -s "$(stat -c %s "$tmp/good.img")" "$tmp/disk.img"
 	image_is "buffers at the ends of 3328 MiB, $1 ring: the image is as before" 0
 }
 hostile_edges split
