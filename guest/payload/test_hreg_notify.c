@@ -147,9 +147,11 @@ static void notify__check_flood(struct hreg *h)
 
 void hreg__notify(struct hreg *h)
 {
+	bool beside = cmdline__bool("beside", true);
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(kicks); i++)
-		notify__case(h, &kicks[i]);
+		if (beside || kicks[i].state != RUNNING || kicks[i].expected != VERDICT_IGNORED)
+			notify__case(h, &kicks[i]);
 	notify__check_flood(h);
 }

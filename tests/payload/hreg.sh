@@ -9,11 +9,15 @@ hreg() { # NAME PARAMS OPTIONS ARGS...
 		-d "$tmp/good.img,ro" "$@"
 }
 # A disk that sleeps at once when its ring is empty: that a kick is not heard can
-# be seen.  Not in every run yet: once in about a dozen boots the disk heard
-# kicks beside the doorbell, and whether it or the test is wrong is not known.
-if [ "${LK_FULL:-0}" = 1 ]; then
-	hreg 'split rings' 'test=hreg' ',poll=off'
+# be seen.  On packed rings and one software KVM, once in about a dozen boots the
+# disk heard all kicks beside the doorbell.  Whether it, the test or that KVM is
+# wrong is not known: there these 12 are not part of every run.
+hreg 'split rings' 'test=hreg' ',poll=off'
+if [ "${LK_FULL:-0}" = 1 ] || [ "${LK_BOX:-0}" = 1 ]; then
 	hreg 'packed rings' 'test=hreg rings=packed' ',poll=off'
+else
+	hreg 'packed rings' 'test=hreg rings=packed beside=off' ',poll=off'
+	skip 'hostile registers: packed rings: 12 kicks beside the doorbell' 'LK_FULL=1 has them'
 fi
 
 # A third disk that is slow, so that its requests are under way at a reset.
