@@ -22,7 +22,6 @@
 #define MAX_DEPTH 256
 #define MAX_QUEUES 16
 #define CLOCK_EVERY 64 /* completions between looks at the clock */
-#define STALL_MS 10000
 
 struct bench {
 	struct virtio dev;
@@ -174,9 +173,9 @@ static void bench__run(struct bench *b, uint64_t count, uint64_t end)
 		if (end && time__tsc() >= end)
 			break;
 		if (!stall)
-			stall = time__deadline(STALL_MS);
+			stall = time__deadline(HANG_MS);
 		else if (time__tsc() > stall)
-			panic("no completion for %u ms", STALL_MS);
+			panic("no completion for %u ms", HANG_MS);
 	}
 }
 
@@ -233,7 +232,7 @@ static void bench__start(struct bench *b)
 
 static void bench__finish(struct bench *b)
 {
-	uint64_t end = time__deadline(STALL_MS), all = b->done + b->depth * b->nr_queues;
+	uint64_t end = time__deadline(HANG_MS), all = b->done + b->depth * b->nr_queues;
 	unsigned int i = 0;
 
 	while (b->done < all) {

@@ -58,7 +58,7 @@ void blk__submit(struct blk *blk, uint32_t type, uint64_t sector, void *buf, uin
 
 int blk__wait(struct blk *blk, uint32_t *used)
 {
-	uint64_t end = time__deadline(2000);
+	uint64_t end = time__deadline(HANG_MS);
 	struct ring_used back;
 
 	while (!ring__get(&blk->ring, &back)) {

@@ -7,7 +7,7 @@
 #include "virtio.h"
 
 #define SECTOR 512U
-#define BLK_TIMEOUT (-1) /* no answer within two seconds */
+#define BLK_TIMEOUT (-1) /* no answer within HANG_MS */
 #define BLK_NO_STATUS 0xee /* what the status byte holds before the device writes it */
 
 /* A virtio-blk device with one queue in use, one request at a time (blk.c). */

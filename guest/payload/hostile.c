@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "hostile.h"
 
-#define WATCHDOG_MS 2000 /* a case without an outcome until then is a hang */
 #define IGNORED_MS 5 /* how long nothing has to happen */
 
 static uint64_t hostile__features(void)
@@ -100,7 +99,7 @@ static bool hostile__broken(const struct hostile *h)
 static enum verdict hostile__outcome(struct hostile *h, unsigned int expected,
 				     struct ring_used *used)
 {
-	uint64_t end = time__deadline(expected & VERDICT_IGNORED ? IGNORED_MS : WATCHDOG_MS);
+	uint64_t end = time__deadline(expected & VERDICT_IGNORED ? IGNORED_MS : HANG_MS);
 
 	do {
 		if (hostile__broken(h))

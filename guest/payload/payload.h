@@ -168,6 +168,11 @@ static inline uint64_t time__tsc(void)
 }
 uint64_t time__tsc_hz(void); /* found out at the first call */
 uint64_t time__ns(uint64_t ticks);
+/*
+ * For what has to happen.  Only a hang gets there: the host's CPUs and storage
+ * can be busy with others for seconds.
+ */
+#define HANG_MS 30000U
 uint64_t time__deadline(uint64_t ms); /* TSC value that many milliseconds from now */
 void time__delay_us(uint64_t us);
 

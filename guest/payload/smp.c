@@ -77,7 +77,7 @@ void smp__ap_main(void)
 
 static bool smp__start(unsigned int cpu, uint32_t page)
 {
-	uint64_t end = time__deadline(2000);
+	uint64_t end = time__deadline(HANG_MS);
 
 	smp__set_tss(cpu);
 	ap_frame[3] = (uintptr_t)mem__alloc(STACK3_SIZE, 16) + STACK3_SIZE;

@@ -248,10 +248,10 @@ static void bar__check_places(struct disks *d)
 
 #define FLIGHT 16
 
-/* Every one of the requests comes back once, OK, within two seconds. */
+/* Every one of the requests comes back once, and OK. */
 static bool flight__lands(struct blk_queue *q)
 {
-	uint64_t end = time__deadline(2000);
+	uint64_t end = time__deadline(HANG_MS);
 	bool back[FLIGHT] = {false};
 	unsigned int nr = 0;
 	int slot;

@@ -12,7 +12,6 @@
 #define READS 100 /* a CPU */
 #define DEPTH 4
 #define FLIGHT 32
-#define HANG_MS 20000
 
 #define PLACE 0xd0000000ULL /* nothing is there */
 

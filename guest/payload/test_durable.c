@@ -64,7 +64,7 @@ static bool durable__open(struct durable *d, bool flush)
 /* What was added goes out, and all @nr come back with OK. */
 static void durable__wait(struct durable *d, unsigned int nr)
 {
-	uint64_t end = time__deadline(10000);
+	uint64_t end = time__deadline(HANG_MS);
 	struct ring_used used;
 
 	ring__publish(&d->ring);

@@ -13,7 +13,7 @@
 
 static bool lands(struct ring *ring, uint32_t want)
 {
-	uint64_t end = time__deadline(2000);
+	uint64_t end = time__deadline(HANG_MS);
 	struct ring_used used;
 
 	while (!ring__get(ring, &used)) {

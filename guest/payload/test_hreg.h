@@ -44,7 +44,7 @@ enum verdict hreg__read(struct hreg *h, unsigned int ms);
 /* It has to be right. */
 static inline bool hreg__read_ok(struct hreg *h)
 {
-	return hreg__read(h, 2000) == VERDICT_COMPLETED;
+	return hreg__read(h, HANG_MS) == VERDICT_COMPLETED;
 }
 
 /* Disk 0 to FEATURES_OK with the ring words of the command line; queue 0 selected. */

@@ -88,7 +88,7 @@ static bool delivers(struct hreg *h)
 	msix__set_up(h);
 	irq__on(); /* what was sent before comes now */
 	before = irq_count[VECTOR];
-	good = read__good(h) && irq__wait(VECTOR, before + 1, 2000);
+	good = read__good(h) && irq__wait(VECTOR, before + 1, HANG_MS);
 	irq__off();
 	return good;
 }

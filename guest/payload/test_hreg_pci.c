@@ -55,7 +55,7 @@ static struct blk_queue *flight__start(struct hreg *h, struct blk_queue *q)
 /* All back, each once and OK. */
 static bool flight__lands(struct blk_queue *q)
 {
-	uint64_t end = time__deadline(2000);
+	uint64_t end = time__deadline(HANG_MS);
 	unsigned int nr = 0;
 
 	while (nr < FLIGHT && time__tsc() < end) {

@@ -218,7 +218,7 @@ static void order__case(struct hreg *h, const struct order *o)
 	for (i = 0; i < ARRAY_SIZE(o->write) && o->write[i]; i++)
 		mmio__write8(dev->common + VIRTIO_PCI_COMMON_STATUS, o->write[i]);
 	status = virtio__status(dev);
-	got = hreg__read(h, o->request == VERDICT_COMPLETED ? 2000 : HREG_DEAD_MS);
+	got = hreg__read(h, o->request == VERDICT_COMPLETED ? HANG_MS : HREG_DEAD_MS);
 	if (status != o->status)
 		got = VERDICT_FAILED;
 	hreg__end(h, o->request, got, "%s", o->name);

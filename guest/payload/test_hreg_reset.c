@@ -126,7 +126,7 @@ static unsigned int flight__touched(const struct flight *f, uint8_t with)
 /* @nr requests of queue 0 come back OK. */
 static bool flight__lands(struct flight *f, unsigned int nr)
 {
-	uint64_t end = time__deadline(20000);
+	uint64_t end = time__deadline(HANG_MS);
 	unsigned int i, back;
 
 	for (i = 0; i < f->nr_queues; i++) {
@@ -167,7 +167,7 @@ static bool shape__round(struct flight *f, const struct shape *s)
 	f->bad = false;
 	if (s->other_cpu) {
 		smp__begin(1, flight__reset, f);
-		if (!smp__wait(1, 20000))
+		if (!smp__wait(1, HANG_MS))
 			return false;
 	} else {
 		flight__reset(f);
@@ -313,7 +313,7 @@ static void against__case(struct flight *f, const struct against *a)
 			boot_info.heap = heap;
 	}
 	__atomic_store_n(&f->stop, true, __ATOMIC_RELEASE);
-	good = smp__wait(1, 20000) && virtio__reset(&f->dev) && good;
+	good = smp__wait(1, HANG_MS) && virtio__reset(&f->dev) && good;
 	msix__enable(&f->dev.msix, false);
 	good = good && flight__alive(f);
 	boot_info.heap = heap;

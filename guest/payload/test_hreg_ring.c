@@ -156,8 +156,8 @@ static void ring__case(struct hreg *h, const struct place *p, unsigned int area,
 	if (!late)
 		virtio__driver_ok(&blk->dev);
 	hreg__end(h, p->expected,
-		  hreg__read(h, p->expected == VERDICT_COMPLETED ? 2000 : HREG_DEAD_MS), "%s %s%s",
-		  area_names[area], p->name, late ? ", enabled after DRIVER_OK" : "");
+		  hreg__read(h, p->expected == VERDICT_COMPLETED ? HANG_MS : HREG_DEAD_MS),
+		  "%s %s%s", area_names[area], p->name, late ? ", enabled after DRIVER_OK" : "");
 }
 
 /* Areas over each other: nothing the device can tell from what they hold.  It has to live. */

@@ -103,7 +103,7 @@ int test__ids(void)
 	ids__check(0, &ids, nr);
 	for (cpu = 1; cpu < nr; cpu++) {
 		smp__begin(cpu, ids__read, &ids);
-		if (report(smp__wait(cpu, 2000), "cpu %u answers", cpu))
+		if (report(smp__wait(cpu, HANG_MS), "cpu %u answers", cpu))
 			ids__check(cpu, &ids, nr);
 	}
 	return report__summary();

@@ -23,7 +23,7 @@ static void intx__disable(const struct disks *d, bool on)
 /* The level comes a moment after the completion. */
 static bool status__wait(const struct disks *d)
 {
-	uint64_t end = time__deadline(IRQ_MS);
+	uint64_t end = time__deadline(HANG_MS);
 
 	while (!status__shown(d))
 		if (time__tsc() > end)
@@ -84,7 +84,7 @@ static void intx__check_disable(struct disks *d, uint64_t before)
 	verdict__check(FAMILY, status__wait(d), "INTx disabled: the status register shows it");
 	verdict__equal(FAMILY, before, irq_count[VEC_LEVEL], "INTx disabled: no interrupt");
 	intx__disable(d, false);
-	verdict__check(FAMILY, irq__wait(VEC_LEVEL, before + 1, IRQ_MS),
+	verdict__check(FAMILY, irq__wait(VEC_LEVEL, before + 1, HANG_MS),
 		       "INTx enabled: the interrupt comes");
 	verdict__check(FAMILY, !status__shown(d), "INTx enabled: and is acknowledged");
 	(void)mmio__read8(dev->isr);
@@ -102,7 +102,7 @@ static void intx__check_delivery(struct disks *d)
 	ioapic__route(pin, VEC_LEVEL, true, apic__id());
 	before = irq_count[VEC_LEVEL];
 	irq__read(d);
-	verdict__check(FAMILY, irq__wait(VEC_LEVEL, before + 1, IRQ_MS), "an interrupt on pin %u",
+	verdict__check(FAMILY, irq__wait(VEC_LEVEL, before + 1, HANG_MS), "an interrupt on pin %u",
 		       pin);
 	time__delay_us(2000);
 	verdict__equal(FAMILY, ISR_QUEUE, irq_ack.seen, "its handler finds the ISR");

@@ -39,7 +39,7 @@ bool irq__break(struct disks *d, uint16_t config_vector)
 	mmio__write16(blk->dev.common + VIRTIO_PCI_COMMON_Q_ENABLE, 1);
 	virtio__driver_ok(&blk->dev);
 	mmio__write16(blk->ring.notify, 0);
-	end = time__deadline(IRQ_MS);
+	end = time__deadline(HANG_MS);
 	while (!(virtio__status(&blk->dev) & VIRTIO_CONFIG_S_NEEDS_RESET))
 		if (time__tsc() > end)
 			return false;

@@ -7,7 +7,6 @@
 #include "trap.h"
 #include "verdict.h"
 
-#define IRQ_MS 2000 /* an interrupt that is due comes earlier, or never */
 #define ISR_QUEUE 1 /* 4.1.4.5; bit 1 is VIRTIO_PCI_ISR_CONFIG */
 
 /* test_irq.c: disk 0 set up, queue 0 on entry @msix of the table, wishing for interrupts. */

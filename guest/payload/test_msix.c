@@ -13,7 +13,7 @@
 
 static bool pending__wait(const struct msix *msix, unsigned int nr)
 {
-	uint64_t end = time__deadline(IRQ_MS);
+	uint64_t end = time__deadline(HANG_MS);
 
 	while (!msix__pending(msix, nr))
 		if (time__tsc() > end)
@@ -87,7 +87,7 @@ static void msix__check_entries(struct disks *d)
 		for (i = 0; i < msix->nr; i++)
 			before[i] = irq_count[VEC_EDGE + i];
 		irq__read(d);
-		verdict__check(FAMILY, irq__wait(VEC_EDGE + nr, before[nr] + 1, IRQ_MS),
+		verdict__check(FAMILY, irq__wait(VEC_EDGE + nr, before[nr] + 1, HANG_MS),
 			       "entry %u: its vector comes", nr);
 		virtio__reset(&d->blk[0].dev);
 		for (i = others = 0; i < msix->nr; i++)
@@ -147,7 +147,7 @@ static void msix__check_blocks(struct disks *d)
 		verdict__equal(FAMILY, before, irq_count[VEC_EDGE], "%s: no interrupt",
 			       blocks[i].name);
 		blocks[i].set(msix, false);
-		verdict__check(FAMILY, irq__wait(VEC_EDGE, before + 1, IRQ_MS),
+		verdict__check(FAMILY, irq__wait(VEC_EDGE, before + 1, HANG_MS),
 			       "%s, and no more: one comes", blocks[i].name);
 		verdict__check(FAMILY, !msix__pending(msix, 0),
 			       "%s, and no more: the pending bit is clear", blocks[i].name);
@@ -177,7 +177,7 @@ static void msix__check_pairs(struct disks *d)
 			blocks[i].set(msix, false);
 			held &= msix__pending(msix, 0) && irq_count[VEC_EDGE] == before;
 			blocks[j].set(msix, false);
-			verdict__check(FAMILY, held && irq__wait(VEC_EDGE, ++before, IRQ_MS),
+			verdict__check(FAMILY, held && irq__wait(VEC_EDGE, ++before, HANG_MS),
 				       "%s and %s, let go one by one", blocks[i].name,
 				       blocks[j].name);
 		}
@@ -195,7 +195,7 @@ static void msix__check_change(struct disks *d)
 	irq__read(d);
 	verdict__check(FAMILY, pending__wait(msix, 0), "masked, a driver that waits for the bit");
 	msix__set(msix, 0, VEC_EDGE + 9);
-	verdict__check(FAMILY, irq__wait(VEC_EDGE + 9, new + 1, IRQ_MS),
+	verdict__check(FAMILY, irq__wait(VEC_EDGE + 9, new + 1, HANG_MS),
 		       "changed while masked: the new vector comes");
 	verdict__check(FAMILY, !msix__pending(msix, 0), "changed while masked: not pending");
 	for (i = 0; i < 100; i++)
@@ -274,7 +274,7 @@ static void msix__check_vectors(struct disks *d)
 		second = irq_count[VEC_EDGE + 1];
 		mmio__write16(dev->common + VIRTIO_PCI_COMMON_Q_MSIX, 1);
 		irq__read(d);
-		verdict__check(FAMILY, irq__wait(VEC_EDGE + 1, second + 1, IRQ_MS),
+		verdict__check(FAMILY, irq__wait(VEC_EDGE + 1, second + 1, HANG_MS),
 			       "a vector given after DRIVER_OK is used");
 	}
 	virtio__reset(dev);
@@ -293,7 +293,7 @@ static void msix__check_wish(struct disks *d)
 	irq__open(d, 0);
 	verdict__equal(FAMILY, before, irq_count[VEC_EDGE], "none where the driver wants none");
 	irq__read(d);
-	verdict__check(FAMILY, irq__wait(VEC_EDGE, before + 1, IRQ_MS), "one where it wants one");
+	verdict__check(FAMILY, irq__wait(VEC_EDGE, before + 1, HANG_MS), "one where it wants one");
 }
 
 /* 2.1.2, 4.1.5.4: a device that fails says so on the vector for changes. */
@@ -304,7 +304,7 @@ static void msix__check_config(struct disks *d)
 
 	verdict(FAMILY, "a queue that lies where nothing is", VERDICT_NEEDS_RESET,
 		irq__break(d, nr) ? VERDICT_NEEDS_RESET : VERDICT_FAILED);
-	verdict__check(FAMILY, irq__wait(VEC_EDGE + nr, before + 1, IRQ_MS),
+	verdict__check(FAMILY, irq__wait(VEC_EDGE + nr, before + 1, HANG_MS),
 		       "it is told on the vector for changes");
 	virtio__reset(&d->blk[0].dev);
 	verdict__equal(FAMILY, before + 1, irq_count[VEC_EDGE + nr], "once");

@@ -12,7 +12,6 @@
 #define MAX_QUEUES 8
 #define DEPTH 8
 #define READ_BYTES 4096U
-#define HANG_MS 60000 /* only a hang gets there */
 
 struct reinit {
 	struct virtio dev;

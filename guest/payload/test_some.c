@@ -11,7 +11,6 @@
 #define MAX_QUEUES 16
 #define READ_BYTES 4096U
 #define DEPTH 8
-#define HANG_MS 60000 /* only a hang gets there */
 
 struct some {
 	struct virtio dev;

@@ -11,7 +11,6 @@
 
 #define W VRING_DESC_F_WRITE
 #define GOOD_READS 8
-#define WATCHDOG_MS 10000 /* only a hang gets there */
 #define PIECE (32U << 20) /* of a chain of more than 4 GiB */
 #define PIECES 131U
 
@@ -116,7 +115,7 @@ static void submit(struct blk *blk, const struct wedge *w, char *buf)
 /* The head has come back, or the device says that it needs a reset. */
 static bool settled(struct blk *blk, bool *broken)
 {
-	uint64_t end = time__deadline(WATCHDOG_MS);
+	uint64_t end = time__deadline(HANG_MS);
 	struct ring_used used;
 
 	while (time__tsc() < end) {

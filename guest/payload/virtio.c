@@ -63,7 +63,7 @@ bool virtio__find(struct virtio *dev, unsigned int id, unsigned int nth)
 
 bool virtio__reset(struct virtio *dev)
 {
-	uint64_t end = time__deadline(10000);
+	uint64_t end = time__deadline(HANG_MS);
 
 	mmio__write8(dev->common + VIRTIO_PCI_COMMON_STATUS, 0);
 	while (virtio__status(dev)) {

@@ -29,7 +29,7 @@ static inline uint8_t virtio__status(const struct virtio *dev)
 	return mmio__read8(dev->common + VIRTIO_PCI_COMMON_STATUS);
 }
 
-/* Device reset (2.4): write 0, wait until 0 is read.  False: not within ten seconds, which is a hang. */
+/* Device reset (2.4): write 0, wait until 0 is read.  False: it hangs. */
 bool virtio__reset(struct virtio *dev);
 
 uint64_t virtio__offered(const struct virtio *dev);

@@ -3,7 +3,7 @@
 # requests, case by case.  What is right is in the tables of test_hostile_*.c.
 hostile() { # RINGS WORDS OPTIONS
 	local name="hostile driver: $1 ring${2:+, $2}${3:+, $3}"
-	local LIMIT=$((6 * LIMIT)) # hundreds of resets, on a machine that may be busy
+	local LIMIT=$((2 * LIMIT)) # hundreds of resets, on a machine that may be busy
 	cp "$tmp/good.img" "$tmp/disk.img"
 	suite "$name" "test=hostile rings=$1 $2" -m 64 -d "$tmp/disk.img,packed=on,queues=2$3" \
 		-d "$tmp/good.img,ro" --stats "$tmp/stats.json"

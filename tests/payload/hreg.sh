@@ -2,7 +2,7 @@
 # Sourced by tests/payload/run: a driver that breaks the rules of registers, queue
 # set-up, notification, reset and BARs, case by case and counted by family.
 hreg() { # NAME PARAMS OPTIONS ARGS...
-	local name=$1 params=$2 options=$3 LIMIT=120 # so many exits that a busy host needs a while
+	local name=$1 params=$2 options=$3 LIMIT=$((4 * LIMIT)) # so many exits that a busy host needs a while
 	shift 3
 	cp "$tmp/good.img" "$tmp/disk.img"
 	suite "hostile registers: $name" "$params" -m 64 -d "$tmp/disk.img,queues=4,packed=on$options" \
