@@ -23,6 +23,7 @@
 #define DRAIN_MS 500
 
 struct run_state {
+	const struct timeline *tl;
 	struct run_options opts;
 	struct machine machine;
 	struct term term;
@@ -30,6 +31,7 @@ struct run_state {
 	struct console console;
 	struct stats_file stats_file;
 	struct stats stats;
+	unsigned int parts_done;
 };
 
 void cmd_run__help(FILE *out)
@@ -77,25 +79,6 @@ static int serve(struct run_state *s, struct lk_err *err)
 	return 0;
 }
 
-static int with_console(struct run_state *s, struct lk_err *err)
-{
-	struct machine *m = &s->machine;
-	int ret;
-
-	term__init(&s->term, STDIN_FILENO);
-	ret = loop__init(&s->loop, &m->vm.run, &m->vm.log, &s->term, err);
-	if (!ret) {
-		ret = console__init(&s->console, &s->loop, &m->uart, err);
-		if (!ret) {
-			ret = serve(s, err);
-			console__fini(&s->console);
-		}
-		loop__fini(&s->loop);
-	}
-	term__fini(&s->term);
-	return ret;
-}
-
 /* Descriptors run out wherever the last one went: the remedy is the same everywhere. */
 static void add_remedy(struct lk_err *err, int ret)
 {
@@ -131,55 +114,136 @@ static void report_stats(struct run_state *s, int status)
 	stats__free(&s->stats);
 }
 
-static int run_machine(struct run_state *s, const struct timeline *tl)
+/* The file for the counters has to be there before the guest. */
+static int stats_file_up(struct run_state *s, struct lk_err *err)
 {
-	struct vm *vm = &s->machine.vm;
-	struct lk_err err = {""};
-	int ret, status;
+	if (!s->opts.stats || !strcmp(s->opts.stats, "-"))
+		return 0;
+	return stats_file__open(&s->stats_file, s->opts.stats, &s->opts, err);
+}
+
+static void stats_file_down(struct run_state *s)
+{
+	stats_file__discard(&s->stats_file);
+}
+
+/* Opened again before the sandbox is closed. */
+static int streams_up(struct run_state *s, struct lk_err *err)
+{
+	(void)err;
+	console__open(&s->console, STDIN_FILENO, STDOUT_FILENO);
+	return 0;
+}
+
+static void streams_down(struct run_state *s)
+{
+	console__close(&s->console);
+}
+
+static int machine_up(struct run_state *s, struct lk_err *err)
+{
+	int ret;
 
 	s->machine.sandbox.term = &s->term;
 	s->machine.sandbox.file = s->stats_file.target;
-	ret = machine__up(&s->machine, &s->opts, tl, &err);
-	if (ret) {
-		add_remedy(&err, ret);
-		return fail(&err);
-	}
-	if (with_console(s, &err)) {
-		status = fail(&err);
-	} else {
-		status = sandbox__refused(&s->machine.sandbox) ? STATUS_SANDBOX
-							       : outcome__report(vm);
-		if (s->opts.loglevel >= LOG_LEVEL_DEBUG)
-			outcome__timeline(vm);
-		report_stats(s, status);
-	}
-	machine__down(&s->machine);
-	return sandbox__refused(&s->machine.sandbox) ? STATUS_SANDBOX : status;
+	ret = machine__up(&s->machine, &s->opts, s->tl, err);
+	if (ret)
+		add_remedy(err, ret);
+	return ret;
 }
 
-/* With the streams of the console around it: opened again before the sandbox is closed. */
-static int run_on_console(struct run_state *s, const struct timeline *tl)
+static void machine_down(struct run_state *s)
 {
-	int status;
+	machine__down(&s->machine);
+}
 
-	console__open(&s->console, STDIN_FILENO, STDOUT_FILENO);
-	status = run_machine(s, tl);
-	console__close(&s->console);
+static int terminal_up(struct run_state *s, struct lk_err *err)
+{
+	(void)err;
+	term__init(&s->term, STDIN_FILENO);
+	return 0;
+}
+
+static void terminal_down(struct run_state *s)
+{
+	term__fini(&s->term);
+}
+
+static int loop_up(struct run_state *s, struct lk_err *err)
+{
+	struct vm *vm = &s->machine.vm;
+
+	return loop__init(&s->loop, &vm->run, &vm->log, &s->term, err);
+}
+
+static void loop_down(struct run_state *s)
+{
+	loop__fini(&s->loop);
+}
+
+static int console_up(struct run_state *s, struct lk_err *err)
+{
+	return console__init(&s->console, &s->loop, &s->machine.uart, err);
+}
+
+static void console_down(struct run_state *s)
+{
+	console__fini(&s->console);
+}
+
+/* What a run has around its machine: up in this order, down in the other. */
+static const struct part {
+	/* One that fails has undone its own share: only earlier parts go down. */
+	int (*up)(struct run_state *s, struct lk_err *err);
+	void (*down)(struct run_state *s);
+} parts[] = {
+	{stats_file_up, stats_file_down}, {streams_up, streams_down}, {machine_up, machine_down},
+	{terminal_up, terminal_down},	  {loop_up, loop_down},	      {console_up, console_down},
+};
+
+#define NR_PARTS (sizeof(parts) / sizeof(parts[0]))
+
+static int parts_up(struct run_state *s, struct lk_err *err)
+{
+	int ret = 0;
+
+	for (s->parts_done = 0; s->parts_done < NR_PARTS; s->parts_done++) {
+		ret = parts[s->parts_done].up(s, err);
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+static void parts_down(struct run_state *s)
+{
+	while (s->parts_done > 0)
+		parts[--s->parts_done].down(s);
+}
+
+/* The VM has ended: the exit status, and all that is to be told of it. */
+static int tell(struct run_state *s)
+{
+	struct vm *vm = &s->machine.vm;
+	int status = sandbox__refused(&s->machine.sandbox) ? STATUS_SANDBOX : outcome__report(vm);
+
+	if (s->opts.loglevel >= LOG_LEVEL_DEBUG)
+		outcome__timeline(vm);
+	report_stats(s, status);
 	return status;
 }
 
-/* With the file for the counters around it, which has to be there before the guest. */
-static int run_counted(struct run_state *s, const struct timeline *tl)
+static int run(struct run_state *s)
 {
 	struct lk_err err = {""};
 	int status;
 
-	if (s->opts.stats && strcmp(s->opts.stats, "-") &&
-	    stats_file__open(&s->stats_file, s->opts.stats, &s->opts, &err))
-		return fail(&err);
-	status = run_on_console(s, tl);
-	stats_file__discard(&s->stats_file);
-	return status;
+	if (parts_up(s, &err) || serve(s, &err))
+		status = fail(&err);
+	else
+		status = tell(s);
+	parts_down(s);
+	return sandbox__refused(&s->machine.sandbox) ? STATUS_SANDBOX : status;
 }
 
 /*
@@ -230,7 +294,8 @@ int cmd_run(int argc, char **argv, struct timeline *tl)
 		if (s->opts.name)
 			name_process(s->opts.name);
 		timeline__mark(tl, TIMELINE_OPTIONS);
-		status = run_counted(s, tl);
+		s->tl = tl;
+		status = run(s);
 	}
 	options__free(&s->opts);
 	sandbox__forget(&s->machine.sandbox);
