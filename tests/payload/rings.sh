@@ -46,6 +46,7 @@ notify() { # RINGS EVENT_IDX OPTIONS
 # The counters of the last run against its "payload: N requests".
 counted() { # NAME
 	local want popped completed interrupts
+	wanted "$1" || return
 	want=$(sed -n 's/^payload: \([0-9]*\) requests$/\1/p' "$tmp/out")
 	popped=$(counter popped) completed=$(counter completed) interrupts=$(counter interrupts)
 	if [ -n "$want" ] && [ "$popped" = "$want" ] && [ "$completed" = "$want" ] &&
