@@ -12,9 +12,18 @@ int run__init(struct run *run)
 	run->code = 0;
 	run->cpu = -1;
 	atomic_init(&run->ended, false);
+	atomic_init(&run->panic, false);
 	run->endfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (run->endfd < 0)
 		return -errno;
+	run->panicfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (run->panicfd < 0) {
+		int ret = -errno;
+
+		close(run->endfd);
+		run->endfd = -1;
+		return ret;
+	}
 	pthread_mutex_init(&run->lock, NULL);
 	return 0;
 }
@@ -22,7 +31,9 @@ int run__init(struct run *run)
 void run__fini(struct run *run)
 {
 	close(run->endfd);
+	close(run->panicfd);
 	run->endfd = -1;
+	run->panicfd = -1;
 	pthread_mutex_destroy(&run->lock);
 }
 
@@ -42,4 +53,11 @@ void run__end(struct run *run, enum run_end end, int code, int cpu)
 	/* 1 into an eventfd that holds 0: cannot fail. */
 	if (first)
 		eventfd_write(run->endfd, 1);
+}
+
+/* The guest may say so as often as it likes: one write. */
+void run__panicked(struct run *run)
+{
+	if (!atomic_exchange_explicit(&run->panic, true, memory_order_acq_rel))
+		eventfd_write(run->panicfd, 1);
 }

@@ -65,6 +65,20 @@ static void write_rtc(struct aml *aml)
 	aml__end(aml, dev);
 }
 
+/* The name by which the pvpanic driver of Linux knows its port. */
+static void write_pvpanic(struct aml *aml)
+{
+	size_t dev = aml__device(aml, "PEVT");
+	struct aml_res res;
+
+	aml__name(aml, "_HID");
+	aml__string(aml, "QEMU0001");
+	aml_res__init(&res);
+	aml_res__io(&res, X86_PORT_PVPANIC, 1);
+	aml_res__crs(&res, aml);
+	aml__end(aml, dev);
+}
+
 /* What is taken and belongs to no driver, ECAM above all (PCI Firmware 3.2, 4.1.2). */
 static void write_motherboard(struct aml *aml)
 {
@@ -154,6 +168,7 @@ size_t acpi_dsdt__write(struct aml *aml, const struct x86_map *map, unsigned int
 	write_motherboard(aml);
 	write_com1(aml);
 	write_rtc(aml);
+	write_pvpanic(aml);
 	write_cpus(aml, nr_cpus);
 	aml__end(aml, sb);
 	acpi_table__end(aml, start);

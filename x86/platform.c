@@ -19,6 +19,7 @@ static const struct {
 	{X86_PORT_RESET, 1, &x86_reset_ops},
 	{X86_PORT_SLEEP, 2, &x86_sleep_ops},
 	{X86_PORT_EXIT, 1, &x86_exit_ops},
+	{X86_PORT_PVPANIC, 1, &x86_pvpanic_ops},
 };
 
 #define NR_PLACES (sizeof(places) / sizeof(places[0]))

@@ -23,7 +23,7 @@ void uart_tx__push(struct uart *uart, uint8_t byte, bool *wake)
 	}
 	uart->tx[uart->tx_head++ % UART_TX_SIZE] = byte;
 	used++;
-	if (used == 1 || used == UART_TX_LOW)
+	if (uart->tx_head - uart->tx_looked == 1 || used == UART_TX_LOW)
 		*wake = true;
 	if (used > UART_TX_SIZE - UART_TX_HEADROOM)
 		uart->tx_busy = true;
@@ -131,6 +131,20 @@ size_t uart__peek(struct uart *uart, void *buf, size_t len)
 	return len;
 }
 
+size_t uart__look(struct uart *uart, void *buf, size_t len)
+{
+	size_t fresh;
+
+	pthread_mutex_lock(&uart->lock);
+	fresh = uart->tx_head - uart->tx_looked;
+	if (len > fresh)
+		len = fresh;
+	ring_get(uart->tx, UART_TX_SIZE, uart->tx_looked, buf, len);
+	uart->tx_looked += len;
+	pthread_mutex_unlock(&uart->lock);
+	return len;
+}
+
 void uart__consume(struct uart *uart, size_t len)
 {
 	size_t used;
@@ -140,6 +154,8 @@ void uart__consume(struct uart *uart, size_t len)
 	if (len > used)
 		len = used;
 	uart->tx_tail += len;
+	if (uart->tx_head - uart->tx_looked > uart->tx_head - uart->tx_tail)
+		uart->tx_looked = uart->tx_tail;
 	/* the end of a stall: the transmitter becomes empty, and has to say so again */
 	if (uart->tx_busy && used - len <= UART_TX_LOW) {
 		uart->tx_busy = false;

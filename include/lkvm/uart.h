@@ -49,6 +49,7 @@ struct uart {
 	unsigned int loop_len; /* bytes in loop[] */
 	uint8_t loop[UART_FIFO]; /* sent to itself (MCR loopback) */
 	size_t tx_head, tx_tail; /* free running: written at head, taken at tail */
+	size_t tx_looked; /* tail to head: what uart__look() has shown */
 	size_t rx_head, rx_tail;
 	unsigned long tx_dropped; /* forced into a full ring by a polling driver */
 	unsigned long irqs; /* pulses sent */
@@ -69,6 +70,12 @@ void uart__fini(struct uart *uart); /* threads have ended */
 size_t uart__pending(struct uart *uart); /* bytes of output that wait */
 /* Main thread.  Copy up to @len bytes of output without taking them; count of bytes. */
 size_t uart__peek(struct uart *uart, void *buf, size_t len);
+/*
+ * Main thread.  Copy up to @len bytes of output that no call has copied yet, whether
+ * or not the host takes them; count of bytes.  What uart__consume() takes is past
+ * looking at.  The first byte after the last one shown writes wakefd, too.
+ */
+size_t uart__look(struct uart *uart, void *buf, size_t len);
 /* Main thread.  @len bytes of what uart__peek() showed have reached the host. */
 void uart__consume(struct uart *uart, size_t len);
 

@@ -57,6 +57,7 @@ struct x86_map {
 #define X86_RESET_VALUE 0x06
 #define X86_PORT_SLEEP 0x600 /* ACPI sleep control, sleep status at +1 */
 #define X86_S5_TYPE 5
+#define X86_PORT_PVPANIC 0x505 /* where QEMU has it */
 #define X86_PORT_EXIT 0xf4 /* one byte: exit status chosen by the guest */
 
 /*

@@ -44,6 +44,7 @@ extern const struct bus_ops x86_i8042_command_ops; /* port 0x64 */
 extern const struct bus_ops x86_reset_ops; /* x86/reset.c */
 extern const struct bus_ops x86_sleep_ops; /* two ports, control and status */
 extern const struct bus_ops x86_exit_ops;
+extern const struct bus_ops x86_pvpanic_ops; /* x86/pvpanic.c */
 
 #define X86_I8042_CTR_RESET 0x45 /* translation, system flag, keyboard interrupt */
 

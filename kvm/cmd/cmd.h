@@ -10,9 +10,13 @@ struct timeline;
 enum cmd_status {
 	STATUS_OK = 0, /* the guest powered off or rebooted */
 	STATUS_GUEST_MAX = 99, /* 1 to 99 are chosen by the guest */
+	STATUS_PANIC = 110, /* kernel panic */
 	STATUS_TRIPLE_FAULT = 111,
 	STATUS_KVM = 112, /* KVM could not go on */
+	STATUS_FAIL_ON = 113, /* --fail-on matched */
+	STATUS_UNEXPECTED = 114, /* the guest ended before --expect matched */
 	STATUS_SANDBOX = 116, /* a system call of lkvm was refused */
+	STATUS_TIMEOUT = 124, /* --timeout ran out */
 	STATUS_START = 125, /* lkvm could not start: option, file, KVM */
 	STATUS_SIGNAL = 128, /* plus the signal: 130 SIGINT or keyboard, 143 SIGTERM */
 };

@@ -39,12 +39,23 @@ static void output_gone(struct console *con, int err)
 	log__warn(con->loop->log, "console output is discarded from here on: %s", strerror(err));
 }
 
+static void look(struct console *con)
+{
+	size_t len;
+
+	if (!con->look)
+		return;
+	while ((len = uart__look(con->uart, con->look_buf, sizeof(con->look_buf))) > 0)
+		con->look(con->look_arg, con->look_buf, len);
+}
+
 /* Write one piece.  Bytes taken out of the ring, 0: nothing there, -EAGAIN: no room. */
 static ssize_t write_some(struct console *con, size_t limit)
 {
 	size_t len = uart__peek(con->uart, con->out_buf, limit);
 	ssize_t n;
 
+	look(con); /* what is consumed is past looking at */
 	if (!len)
 		return 0;
 	n = con->out_gone ? (ssize_t)len : stream__write(&con->out, con->out_buf, len);
@@ -62,6 +73,12 @@ static ssize_t write_some(struct console *con, size_t limit)
 static void pump_output(struct console *con)
 {
 	ssize_t n = 0;
+
+	if (con->out_watched) {
+		look(con);
+		con->last_tx = timeline__now();
+		return;
+	}
 
 	for (int i = 0; i < MAX_WRITES; i++) {
 		n = write_some(con, sizeof(con->out_buf));
@@ -84,7 +101,7 @@ static void output_wanted(struct console *con)
 	size_t waiting = uart__pending(con->uart);
 	uint64_t due = con->last_tx + CONSOLE_PACE_NS;
 
-	if (!waiting || con->out_watched)
+	if (!waiting || (con->out_watched && !con->look))
 		return;
 	if (waiting >= UART_TX_LOW || timeline__now() >= due)
 		pump_output(con);
@@ -106,8 +123,7 @@ static void pace_over(struct loop_timer *timer)
 {
 	struct console *con = container(timer, struct console, pace);
 
-	if (!con->out_watched)
-		pump_output(con);
+	pump_output(con);
 }
 
 /* --- input --- */
@@ -250,6 +266,17 @@ static void input_ready(struct loop_source *source, uint32_t events)
 static void terminal_changed(void *arg)
 {
 	watch_input(arg);
+}
+
+void console__type(struct console *con, const void *buf, size_t len)
+{
+	const uint8_t *bytes = buf;
+
+	for (size_t i = 0; i < len; i++)
+		keep(con, bytes[i]);
+	feed(con);
+	/* input from a pipe waits meanwhile */
+	watch_input(con);
 }
 
 /* --- both --- */

@@ -25,6 +25,9 @@
  * what is typed or pasted is kept up to CONSOLE_TYPED bytes and lost beyond,
  * so that the keys above are always seen.
  *
+ * A reader beside it (look) sees all output once and in order, before stdout gets it
+ * and whether or not stdout takes it.
+ *
  * Output is written as it comes, at most every CONSOLE_PACE_NS where it comes
  * fast.  While the reader stalls it stays in the serial port's ring, and then
  * in the guest.  When the reader is gone, or stdout is full or closed, there is
@@ -47,9 +50,13 @@ struct console {
 	bool keys; /* Ctrl-A is special */
 	bool escaped; /* and was the last key */
 	unsigned long in_dropped; /* bytes typed while nobody took them */
+	/* Set by the caller between console__init() and loop__run(), or NULL. */
+	void (*look)(void *arg, const uint8_t *buf, size_t len);
+	void *look_arg;
 	size_t in_len;
 	uint8_t in_buf[CONSOLE_TYPED]; /* read and not yet fed */
 	uint8_t out_buf[UART_TX_SIZE];
+	uint8_t look_buf[4096];
 };
 
 /*
@@ -61,6 +68,8 @@ void console__close(struct console *con);
 
 /* Join @loop (initialised, with the term of @in).  0 or -errno. */
 int console__init(struct console *con, struct loop *loop, struct uart *uart, struct lk_err *err);
+/* Main thread.  As if typed; what does not fit is lost, as typed input is. */
+void console__type(struct console *con, const void *buf, size_t len);
 /* After console__drain(); before loop__fini() and uart__fini(). */
 void console__fini(struct console *con);
 

@@ -195,6 +195,34 @@ static int set_debug(struct run_options *opts, const char *arg, struct lk_err *e
 	return 0;
 }
 
+static int set_expect(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	return opt_watch__expect(&opts->watch, arg, err);
+}
+
+static int set_fail_on(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	return opt_watch__fail_on(&opts->watch, arg, err);
+}
+
+static int set_send(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	return opt_watch__send(&opts->watch, arg, err);
+}
+
+static int set_timeout(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	return opt_watch__timeout(&opts->watch, arg, err);
+}
+
+static int set_wait_end(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	(void)arg;
+	(void)err;
+	opts->watch.rules.wait_end = true;
+	return 0;
+}
+
 static int set_help(struct run_options *opts, const char *arg, struct lk_err *err)
 {
 	(void)arg;
@@ -219,6 +247,21 @@ const struct option_row option_rows[] = {
 	{0, "name", "NAME", set_name,
 	 "name of the VM: ps and top show lkvm:NAME,\n"
 	 "cut to 15 characters"},
+	{0, "expect", "REGEX", set_expect,
+	 "wait for this on the console, then end with 0;\n"
+	 "may repeat: all of them, in this order"},
+	{0, "wait-end", NULL, set_wait_end,
+	 "the last --expect does not end the run, the\n"
+	 "guest does"},
+	{0, "fail-on", "REGEX", set_fail_on,
+	 "end with 113 when this is on the console; may\n"
+	 "repeat: any of them"},
+	{0, "send", "TEXT", set_send,
+	 "type this when the --expect before it has\n"
+	 "matched; \\n \\r \\t \\e \\xHH as in C"},
+	{0, "timeout", "TIME", set_timeout,
+	 "end with 124 after so many seconds, or minutes\n"
+	 "with m, as in 90, 90s, 5m"},
 	{0, "stats", "FILE", set_stats,
 	 "counters of the disks as JSON when the VM ends;\n"
 	 "-: as a table on stderr"},

@@ -113,6 +113,8 @@ int options__parse(struct run_options *opts, int argc, char **argv, struct lk_er
 		ret = option__set_kernel(opts, argv[optind], err);
 	if (!ret && !opts->help)
 		ret = options__serials(opts, err);
+	if (!ret && !opts->help)
+		ret = opt_watch__check(&opts->watch, err);
 	return ret;
 }
 
@@ -123,6 +125,7 @@ void options__free(struct run_options *opts)
 	for (i = 0; i < opts->nr_disks; i++)
 		free(opts->disk[i].path);
 	opts->nr_disks = 0;
+	opt_watch__free(&opts->watch);
 }
 
 static void help_row(FILE *out, const struct option_row *row)

@@ -12,6 +12,8 @@
 #include <lkvm/log.h>
 #include <lkvm/virtio_blk.h>
 
+#include "opt_watch.h"
+
 #define OPTIONS_MAX_DISKS 28
 #define OPTIONS_MAX_QUEUES 16
 #define OPTIONS_DEFAULT_QUEUES 4 /* at most; one a vCPU below that */
@@ -54,6 +56,7 @@ struct run_options {
 	bool rng;
 	bool nodefaults;
 	const char *stats; /* file for the counters, "-": a table on stderr; NULL: none */
+	struct watch_options watch;
 	enum sandbox_mode sandbox;
 	enum log_level loglevel;
 	bool help;

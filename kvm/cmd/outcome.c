@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From the end of the VM to a message and an exit status. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,69 +10,119 @@
 #include "cmd.h"
 #include "outcome.h"
 
-static int kvm_gave_up(struct vm *vm, const char *what)
+static void kvm_gave_up(struct vm *vm, const char *what)
 {
 	int cpu = vm->run.cpu;
 
 	fprintf(stderr, "lkvm: vCPU %d: %s\n", cpu, what);
 	if (cpu >= 0 && (unsigned int)cpu < vm->nr_vcpus)
 		x86_cpu__dump(&vm->vcpus[cpu], stderr);
-	return STATUS_KVM;
 }
 
-static int exit_port(int code)
+static void exit_port(int code)
 {
-	if (code <= STATUS_GUEST_MAX)
-		return code;
-	fprintf(stderr,
-		"lkvm: the guest asked for exit status %d; 0 to %d are its own, so it is %d\n",
-		code, STATUS_GUEST_MAX, STATUS_GUEST_MAX);
-	return STATUS_GUEST_MAX;
+	if (code > STATUS_GUEST_MAX)
+		fprintf(stderr,
+			"lkvm: the guest asked for exit status %d; 0 to %d are its own, so it is "
+			"%d\n",
+			code, STATUS_GUEST_MAX, STATUS_GUEST_MAX);
 }
 
 /* ENOTSUP: KVM came back with something unknown, and a message about it went before. */
-static int host_gave_up(int code)
+static void host_gave_up(int code)
 {
 	fprintf(stderr, "lkvm: the host could not go on: %s; %s\n", strerror(code),
 		code == ENOTSUP ? "a newer lkvm may know it, else please report it"
 				: "see what the host is short of (dmesg, ulimit -a), then start "
 				  "the VM again");
-	return STATUS_KVM;
 }
 
-int outcome__report(struct vm *vm)
+static void tell_kvm(struct vm *vm)
 {
-	struct run *run = &vm->run;
+	const struct run *run = &vm->run;
 	char what[96];
 
-	switch (run->end) {
-	case RUN_END_POWEROFF:
-	case RUN_END_RESET:
-		return STATUS_OK;
-	case RUN_END_EXIT_PORT:
-		return exit_port(run->code);
-	case RUN_END_TRIPLE_FAULT:
-		fprintf(stderr, "lkvm: vCPU %d: triple fault\n", run->cpu);
-		return STATUS_TRIPLE_FAULT;
-	case RUN_END_KVM_INTERNAL:
+	if (run->end == RUN_END_KVM_INTERNAL)
 		snprintf(what, sizeof(what), "KVM internal error, suberror %d", run->code);
-		return kvm_gave_up(vm, what);
-	case RUN_END_KVM_ENTRY:
+	else if (run->end == RUN_END_KVM_ENTRY)
 		snprintf(what, sizeof(what), "KVM could not enter the guest, reason %#x",
 			 (unsigned int)run->code);
-		return kvm_gave_up(vm, what);
-	case RUN_END_KVM_ERROR:
+	else if (run->end == RUN_END_KVM_ERROR)
 		snprintf(what, sizeof(what), "KVM_RUN failed: %s", strerror(run->code));
-		return kvm_gave_up(vm, what);
-	case RUN_END_KEYBOARD:
-		return STATUS_SIGNAL + SIGINT;
-	case RUN_END_SIGNAL:
-		return STATUS_SIGNAL + run->code;
-	case RUN_END_NONE:
-	case RUN_END_HOST:
+	else
+		return host_gave_up(run->code);
+	kvm_gave_up(vm, what);
+}
+
+/* The expression that the console has not matched yet. */
+static const char *awaited(const struct watch *w)
+{
+	return w->seen < w->rules->nr_expect ? w->rules->expect[w->seen].source : NULL;
+}
+
+static void tell_timeout(const struct console_watch *cw)
+{
+	const char *pattern = awaited(&cw->watch);
+
+	if (pattern)
+		fprintf(stderr,
+			"lkvm: --timeout: %u s are over and --expect '%s' has not matched\n",
+			cw->opts->timeout, pattern);
+	else
+		fprintf(stderr, "lkvm: --timeout: %u s are over and the guest has not ended\n",
+			cw->opts->timeout);
+}
+
+static void tell(struct vm *vm, const struct console_watch *cw, enum cmd_status status)
+{
+	const struct watch *w = &cw->watch;
+
+	switch (status) {
+	case STATUS_KVM:
+		return tell_kvm(vm);
+	case STATUS_PANIC:
+		if (w->panic == WATCH_PANIC_NONE)
+			fprintf(stderr, "lkvm: kernel panic, reported through pvpanic\n");
+		else
+			fprintf(stderr, "lkvm: kernel panic: %s\n", w->why);
+		break;
+	case STATUS_FAIL_ON:
+		fprintf(stderr, "lkvm: --fail-on '%s' matched: %s\n", w->failed->source, w->why);
+		break;
+	case STATUS_UNEXPECTED:
+		fprintf(stderr, "lkvm: the guest ended before --expect '%s' matched\n", awaited(w));
+		break;
+	case STATUS_TIMEOUT:
+		tell_timeout(cw);
+		break;
+	case STATUS_TRIPLE_FAULT:
+		if (vm->run.end == RUN_END_TRIPLE_FAULT)
+			fprintf(stderr, "lkvm: vCPU %d: triple fault\n", vm->run.cpu);
+		break;
+	default:
+		if (vm->run.end == RUN_END_EXIT_PORT)
+			exit_port(vm->run.code);
 		break;
 	}
-	return host_gave_up(run->code);
+}
+
+int outcome__report(struct vm *vm, const struct console_watch *cw)
+{
+	const struct watch *w = &cw->watch;
+	struct outcome_facts facts = {
+		.end = vm->run.end,
+		.code = vm->run.code,
+		.panicked = w->panic != WATCH_PANIC_NONE ||
+			    atomic_load_explicit(&vm->run.panic, memory_order_acquire),
+		.failed = w->failed != NULL,
+		.expecting = w->rules->nr_expect,
+		.satisfied = watch__satisfied(w),
+		.wait_end = w->rules->wait_end,
+	};
+	enum cmd_status status = outcome__decide(&facts);
+
+	tell(vm, cw, status);
+	return status;
 }
 
 void outcome__timeline(struct vm *vm)

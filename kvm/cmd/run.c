@@ -12,6 +12,7 @@
 
 #include "cmd.h"
 #include "console.h"
+#include "console_watch.h"
 #include "loop.h"
 #include "machine.h"
 #include "outcome.h"
@@ -29,6 +30,7 @@ struct run_state {
 	struct term term;
 	struct loop loop;
 	struct console console;
+	struct console_watch watch;
 	struct stats_file stats_file;
 	struct stats stats;
 	unsigned int parts_done;
@@ -39,9 +41,13 @@ void cmd_run__help(FILE *out)
 	fprintf(out, "Usage: lkvm run [OPTION...] [KERNEL]\n\n"
 		     "Boots a guest; the console is on stdin and stdout, Ctrl-A x ends it.\n\n");
 	options__help(out);
-	fprintf(out, "\nExit status: 0 the guest powered off or rebooted, 1 to 99 chosen by the\n"
-		     "guest, 111 triple fault, 112 KVM could not go on, 116 the sandbox\n"
-		     "refused a system call, 125 lkvm could not start, 128 + N ended by\n"
+	fprintf(out, "\nREGEX is a POSIX extended regular expression, matched on each line of the\n"
+		     "console's text without terminal escapes.\n"
+		     "\nExit status: 0 the guest powered off or rebooted, or every --expect\n"
+		     "matched, 1 to 99 chosen by the guest, 110 kernel panic, 111 triple fault,\n"
+		     "112 KVM could not go on, 113 --fail-on matched, 114 the guest ended\n"
+		     "before --expect matched, 116 the sandbox refused a system call,\n"
+		     "124 --timeout ran out, 125 lkvm could not start, 128 + N ended by\n"
 		     "signal N (the keyboard counts as 2).\n");
 }
 
@@ -70,6 +76,7 @@ static int serve(struct run_state *s, struct lk_err *err)
 				   "(ulimit -u, pids cgroup) or give fewer CPUs with -c",
 				   strerror(-ret));
 	}
+	console_watch__start(&s->watch);
 	loop__run(&s->loop);
 	timeline__mark(&vm->timeline, TIMELINE_END);
 	vcpu__stop_all(vm);
@@ -191,6 +198,16 @@ static void console_down(struct run_state *s)
 	console__fini(&s->console);
 }
 
+static int watch_up(struct run_state *s, struct lk_err *err)
+{
+	return console_watch__init(&s->watch, &s->opts.watch, &s->loop, &s->console, err);
+}
+
+static void watch_down(struct run_state *s)
+{
+	console_watch__fini(&s->watch);
+}
+
 /* What a run has around its machine: up in this order, down in the other. */
 static const struct part {
 	/* One that fails has undone its own share: only earlier parts go down. */
@@ -199,6 +216,7 @@ static const struct part {
 } parts[] = {
 	{stats_file_up, stats_file_down}, {streams_up, streams_down}, {machine_up, machine_down},
 	{terminal_up, terminal_down},	  {loop_up, loop_down},	      {console_up, console_down},
+	{watch_up, watch_down},
 };
 
 #define NR_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -225,7 +243,8 @@ static void parts_down(struct run_state *s)
 static int tell(struct run_state *s)
 {
 	struct vm *vm = &s->machine.vm;
-	int status = sandbox__refused(&s->machine.sandbox) ? STATUS_SANDBOX : outcome__report(vm);
+	int status = sandbox__refused(&s->machine.sandbox) ? STATUS_SANDBOX
+							   : outcome__report(vm, &s->watch);
 
 	if (s->opts.loglevel >= LOG_LEVEL_DEBUG)
 		outcome__timeline(vm);

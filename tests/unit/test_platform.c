@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <sys/eventfd.h>
+
 #include <lkvm/x86_map.h>
 
 #include "platform_rig.h"
@@ -125,6 +127,25 @@ static void test_exit_port(void **state)
 	ends(f, RUN_END_EXIT_PORT, 0xc3);
 }
 
+/* The bits of linux's misc/pvpanic.h: 1 panicked, 2 a crash kernel is loaded. */
+static void test_pvpanic(void **state)
+{
+	struct platform_rig *f = *state;
+	eventfd_t count;
+
+	assert_int_equal(in(f, X86_PORT_PVPANIC), 3);
+	out(f, X86_PORT_PVPANIC, 2); /* the outcome will be the crash kernel's */
+	out(f, X86_PORT_PVPANIC, 0xfc); /* events that are not known */
+	assert_false(atomic_load(&f->vm.run.panic));
+	assert_int_equal(eventfd_read(f->vm.run.panicfd, &count), -1);
+	for (int i = 0; i < 3; i++)
+		out(f, X86_PORT_PVPANIC, 1);
+	assert_true(atomic_load(&f->vm.run.panic));
+	assert_int_equal(eventfd_read(f->vm.run.panicfd, &count), 0);
+	assert_int_equal(count, 1);
+	assert_false(run__ended(&f->vm.run)); /* it may have more to say */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +158,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reset_register, platform_rig__setup,
 						platform_rig__teardown),
 		cmocka_unit_test_setup_teardown(test_sleep, platform_rig__setup,
+						platform_rig__teardown),
+		cmocka_unit_test_setup_teardown(test_pvpanic, platform_rig__setup,
 						platform_rig__teardown),
 		cmocka_unit_test_setup_teardown(test_exit_port, platform_rig__setup,
 						platform_rig__teardown),

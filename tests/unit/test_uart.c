@@ -300,6 +300,33 @@ static void test_wakeups(void **state)
 	assert_int_equal(f->uart.wakes, 3);
 }
 
+/* Who looks sees every byte once and in order, while the host takes none and after. */
+static void test_look(void **state)
+{
+	struct fixture *f = *state;
+	char buf[8];
+
+	for (const char *s = "abc"; *s; s++)
+		out(f, UART_TX, *s);
+	assert_true(woken(f));
+	assert_int_equal(uart__look(&f->uart, buf, 2), 2);
+	assert_memory_equal(buf, "ab", 2);
+	assert_int_equal(uart__look(&f->uart, buf, sizeof(buf)), 1);
+	assert_int_equal(buf[0], 'c');
+	assert_int_equal(uart__look(&f->uart, buf, sizeof(buf)), 0);
+	/* all are still the host's, and the next byte wakes */
+	assert_int_equal(uart__pending(&f->uart), 3);
+	out(f, UART_TX, 'd');
+	assert_true(woken(f));
+	out(f, UART_TX, 'e');
+	assert_false(woken(f));
+	/* what is taken is past looking at */
+	uart__consume(&f->uart, 4);
+	assert_int_equal(uart__look(&f->uart, buf, sizeof(buf)), 1);
+	assert_int_equal(buf[0], 'e');
+	assert_int_equal(uart__pending(&f->uart), 1);
+}
+
 static void test_fifo_reset_keeps_output(void **state)
 {
 	struct fixture *f = *state;
@@ -441,6 +468,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stall, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_ring_drops_and_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wakeups, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_look, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fifo_reset_keeps_output, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_early_input_is_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fifo_reset_drops_what_was_visible, setup,
