@@ -20,7 +20,8 @@ static const struct {
 	{"irq", test__irq},	      {"state", test__state},
 	{"cpus", test__cpus},	      {"hreg", test__hreg},
 	{"hreset", test__hreset},     {"some", test__some},
-	{"wedge", test__wedge},
+	{"wedge", test__wedge},	      {"panic", test__panic},
+	{"dialogue", test__dialogue}, {"endless", test__endless},
 };
 
 /* then=hlt: the VM goes on, and does nothing more. */

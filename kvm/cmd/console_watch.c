@@ -63,6 +63,7 @@ static void panic_reported(struct loop_source *source, uint32_t events)
 
 	(void)events;
 	eventfd_read(source->fd, &count);
+	log__info(cw->loop->log, "the guest reported a kernel panic through pvpanic");
 	wait_for_silence(cw);
 }
 
