@@ -44,6 +44,7 @@ static void console_said(void *arg, const uint8_t *buf, size_t len)
 	struct console_watch *cw = arg;
 	struct run *run = cw->loop->run;
 
+	console_log__write(cw->log, cw->loop->log, buf, len);
 	watch__feed(&cw->watch, buf, len);
 	send_due(cw);
 	if (cw->watch.failed)
@@ -78,7 +79,8 @@ static void time_over(struct loop_timer *timer)
 }
 
 int console_watch__init(struct console_watch *cw, const struct watch_options *opts,
-			struct loop *loop, struct console *con, struct lk_err *err)
+			struct loop *loop, struct console *con, struct console_log *log,
+			struct lk_err *err)
 {
 	int ret;
 
@@ -87,6 +89,7 @@ int console_watch__init(struct console_watch *cw, const struct watch_options *op
 	cw->opts = opts;
 	cw->loop = loop;
 	cw->con = con;
+	cw->log = log;
 	cw->reported = (struct loop_source) {.fd = loop->run->panicfd, .ready = panic_reported};
 	cw->settle.fire = silence;
 	cw->limit.fire = time_over;

@@ -3,6 +3,7 @@
 #define LKVM_CMD_CONSOLE_WATCH_H
 
 #include "console.h"
+#include "console_log.h"
 #include "loop.h"
 #include "opt_watch.h"
 #include "watch.h"
@@ -25,15 +26,17 @@ struct console_watch {
 	const struct watch_options *opts;
 	struct loop *loop;
 	struct console *con;
+	struct console_log *log;
 	struct loop_source reported;
 	struct loop_timer settle, limit;
 	uint64_t panic_end; /* no later, 0: no panic */
 	unsigned int sent;
 };
 
-/* Join @loop and @con, both initialised; @opts has to stay.  0 or -errno. */
+/* Join @loop and @con, both initialised; @opts and @log (open, or none) have to stay.  0 or -errno. */
 int console_watch__init(struct console_watch *cw, const struct watch_options *opts,
-			struct loop *loop, struct console *con, struct lk_err *err);
+			struct loop *loop, struct console *con, struct console_log *log,
+			struct lk_err *err);
 /* The guest runs: the clock of --timeout starts here. */
 void console_watch__start(struct console_watch *cw);
 /* After console__drain(), before console__fini(). */

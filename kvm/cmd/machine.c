@@ -137,6 +137,8 @@ static void vcpus_down(struct machine *m)
 /* What is named on the command line is open now, and no other thread exists. */
 static int sandbox_up(struct machine *m, struct lk_err *err)
 {
+	if (m->ready)
+		m->ready(m->ready_arg);
 	m->sandbox.endfd = m->vm.run.endfd;
 	m->sandbox.needs = step__needs(m);
 	return sandbox__up(&m->sandbox, &m->vm.log, err);

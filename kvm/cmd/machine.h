@@ -34,6 +34,13 @@ struct machine {
 	char kernel_path[4096];
 	char cmdline[X86_CMDLINE_MAX];
 
+	/*
+	 * The caller's, before machine__up(), or NULL: all that the command line names
+	 * has been found good, and the sandbox is not closed yet.
+	 */
+	void (*ready)(void *arg);
+	void *ready_arg;
+
 	struct vm vm;
 	struct sandbox sandbox; /* term and file are the caller's, before machine__up() */
 	struct x86_map map;

@@ -215,6 +215,14 @@ static int set_timeout(struct run_options *opts, const char *arg, struct lk_err 
 	return opt_watch__timeout(&opts->watch, arg, err);
 }
 
+static int set_log(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	if (!*arg)
+		return lk_err__set(err, -EINVAL,
+				   "the name after --log is empty; give a file, or leave it out");
+	return option__set_once(&opts->log, "--log", arg, err);
+}
+
 static int set_wait_end(struct run_options *opts, const char *arg, struct lk_err *err)
 {
 	(void)arg;
@@ -262,6 +270,9 @@ const struct option_row option_rows[] = {
 	{0, "timeout", "TIME", set_timeout,
 	 "end with 124 after so many seconds, or minutes\n"
 	 "with m, as in 90, 90s, 5m"},
+	{0, "log", "FILE", set_log,
+	 "copy of the console, with the time in front of\n"
+	 "each line"},
 	{0, "stats", "FILE", set_stats,
 	 "counters of the disks as JSON when the VM ends;\n"
 	 "-: as a table on stderr"},

@@ -31,6 +31,7 @@ struct run_state {
 	struct loop loop;
 	struct console console;
 	struct console_watch watch;
+	struct console_log log;
 	struct stats_file stats_file;
 	struct stats stats;
 	unsigned int parts_done;
@@ -134,6 +135,17 @@ static void stats_file_down(struct run_state *s)
 	stats_file__discard(&s->stats_file);
 }
 
+/* The copy of the console, as well. */
+static int log_up(struct run_state *s, struct lk_err *err)
+{
+	return console_log__open(&s->log, s->opts.log, &s->opts, err);
+}
+
+static void log_down(struct run_state *s)
+{
+	console_log__close(&s->log);
+}
+
 /* Opened again before the sandbox is closed. */
 static int streams_up(struct run_state *s, struct lk_err *err)
 {
@@ -147,10 +159,17 @@ static void streams_down(struct run_state *s)
 	console__close(&s->console);
 }
 
+static void outputs_ready(void *arg)
+{
+	console_log__start(arg);
+}
+
 static int machine_up(struct run_state *s, struct lk_err *err)
 {
 	int ret;
 
+	s->machine.ready = outputs_ready;
+	s->machine.ready_arg = &s->log;
 	s->machine.sandbox.term = &s->term;
 	s->machine.sandbox.file = s->stats_file.target;
 	ret = machine__up(&s->machine, &s->opts, s->tl, err);
@@ -200,7 +219,7 @@ static void console_down(struct run_state *s)
 
 static int watch_up(struct run_state *s, struct lk_err *err)
 {
-	return console_watch__init(&s->watch, &s->opts.watch, &s->loop, &s->console, err);
+	return console_watch__init(&s->watch, &s->opts.watch, &s->loop, &s->console, &s->log, err);
 }
 
 static void watch_down(struct run_state *s)
@@ -214,9 +233,9 @@ static const struct part {
 	int (*up)(struct run_state *s, struct lk_err *err);
 	void (*down)(struct run_state *s);
 } parts[] = {
-	{stats_file_up, stats_file_down}, {streams_up, streams_down}, {machine_up, machine_down},
-	{terminal_up, terminal_down},	  {loop_up, loop_down},	      {console_up, console_down},
-	{watch_up, watch_down},
+	{stats_file_up, stats_file_down}, {log_up, log_down},		{streams_up, streams_down},
+	{machine_up, machine_down},	  {terminal_up, terminal_down}, {loop_up, loop_down},
+	{console_up, console_down},	  {watch_up, watch_down},
 };
 
 #define NR_PARTS (sizeof(parts) / sizeof(parts[0]))
