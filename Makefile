@@ -50,7 +50,12 @@ ifneq ($(V),1)
 say = @echo "  $(1)" $(2);
 endif
 
-all: $(BUILD)/lkvm
+all: $(BUILD)/lkvm $(BUILD)/lkvm-exit
+
+# For guests, whatever C library they have
+$(BUILD)/lkvm-exit: guest/lkvm-exit.c
+	@mkdir -p $(@D)
+	$(call say,LD     ,$@)$(CC) $(CFLAGS) -static -o $@ $<
 
 # $(call variant,NAME,EXTRA FLAGS,LINK FLAGS): objects, library and binary of one variant
 define variant
@@ -145,6 +150,7 @@ coverage: deps-build-test
 
 install: all
 	install -D -m 755 $(BUILD)/obj/lkvm $(DESTDIR)$(PREFIX)/bin/lkvm
+	install -D -m 755 $(BUILD)/lkvm-exit $(DESTDIR)$(PREFIX)/lib/lkvm/lkvm-exit
 	install -D -m 644 lkvm.1 $(DESTDIR)$(PREFIX)/share/man/man1/lkvm.1
 	install -D -m 644 completion/lkvm $(DESTDIR)$(PREFIX)/share/bash-completion/completions/lkvm
 
