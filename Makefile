@@ -152,6 +152,7 @@ install: all
 	install -D -m 755 $(BUILD)/obj/lkvm $(DESTDIR)$(PREFIX)/bin/lkvm
 	install -D -m 755 $(BUILD)/lkvm-exit $(DESTDIR)$(PREFIX)/lib/lkvm/lkvm-exit
 	install -D -m 644 lkvm.1 $(DESTDIR)$(PREFIX)/share/man/man1/lkvm.1
+	install -D -m 644 kvm/cmd/report.schema.json $(DESTDIR)$(PREFIX)/share/lkvm/report.schema.json
 	install -D -m 644 completion/lkvm $(DESTDIR)$(PREFIX)/share/bash-completion/completions/lkvm
 
 clean:

@@ -51,6 +51,7 @@ struct virtio_blk_queue {
 	uint64_t requests[VIRTIO_BLK_TYPES];
 	uint64_t bytes_read, bytes_written;
 	struct hist batch, latency;
+	uint64_t first; /* when the first request was taken, ns; 0: none was */
 };
 
 /*

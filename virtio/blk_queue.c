@@ -141,6 +141,13 @@ void virtio_blk__stats(struct virtio_blk *blk, unsigned int index, struct virtio
 	stats->queue.kicks = kicks(queue);
 }
 
+uint64_t virtio_blk__first(const struct virtio_blk *blk, unsigned int index)
+{
+	const struct virtio_blk_queue *bq = blk->dev.queues[index].priv;
+
+	return bq->first;
+}
+
 const char *virtio_blk__engine(const struct virtio_blk *blk, unsigned int index)
 {
 	const struct virtio_blk_queue *bq = blk->dev.queues[index].priv;

@@ -92,8 +92,11 @@ static int take(struct virtio_queue *queue, uint64_t *now)
 		virtio_blk_queue__put(bq, req);
 		return ret;
 	}
-	if (!*now)
+	if (!*now) {
 		*now = clock_ns();
+		if (!bq->first)
+			bq->first = *now;
+	}
 	req->start = *now;
 	queue->stats.popped++;
 	status = virtio_blk_req__parse(req, queue->dev->priv);

@@ -3,6 +3,8 @@
  * virtio over PCI: device status (virtio 1.2, 2.1), feature negotiation (2.2),
  * activation of queues and reset (2.4).
  */
+#include <lkvm/timeline.h>
+
 #include "pci_private.h"
 
 /* NEEDS_RESET is the device's to set. */
@@ -131,6 +133,9 @@ void vp_status__write(struct virtio_pci *vp, uint8_t val)
 		virtio_dev__set_features(vp->dev, vp->driver_features);
 	/* not a store: an I/O thread may be setting NEEDS_RESET */
 	atomic_fetch_or(&vp->status, add);
-	if (add & VIRTIO_CONFIG_S_DRIVER_OK)
-		driver_ok(vp);
+	if (!(add & VIRTIO_CONFIG_S_DRIVER_OK))
+		return;
+	if (!vp->driver_ok_at)
+		vp->driver_ok_at = timeline__now();
+	driver_ok(vp);
 }

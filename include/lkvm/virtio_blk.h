@@ -98,6 +98,8 @@ void virtio_blk__fini(struct virtio_blk *blk); /* threads have ended */
 
 /* The counters of queue @index.  Main thread, after the I/O threads have ended. */
 void virtio_blk__stats(struct virtio_blk *blk, unsigned int index, struct virtio_blk_stats *stats);
+/* CLOCK_MONOTONIC when queue @index took its first request, 0: none.  As virtio_blk__stats(). */
+uint64_t virtio_blk__first(const struct virtio_blk *blk, unsigned int index);
 /* The engine that serves queue @index, a string constant.  Main thread. */
 const char *virtio_blk__engine(const struct virtio_blk *blk, unsigned int index);
 

@@ -42,6 +42,7 @@ struct virtio_pci {
 	bool resetting;
 	uint32_t device_feature_select, driver_feature_select;
 	uint64_t driver_features;
+	uint64_t driver_ok_at; /* CLOCK_MONOTONIC of the first DRIVER_OK, 0: none */
 	uint16_t queue_select;
 	uint64_t notify_base; /* where the notify structure answers now, 0: unmapped */
 	uint64_t *kick_addr; /* per queue: address of its ioeventfd, 0: none; owned */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+struct lk_err;
 struct timeline;
 
 /* Exit statuses, stable; README.md and lkvm.1 describe them. */
@@ -35,9 +36,14 @@ int cmd_run(int argc, char **argv, struct timeline *tl);
 int cmd_version(int argc, char **argv, struct timeline *tl);
 int cmd_help(int argc, char **argv, struct timeline *tl);
 
+const char *cmd_version__text(void); /* of the build: a tag, or a commit */
+
 void cmd_run__help(FILE *out);
 void cmd_version__help(FILE *out);
 void cmd_help__help(FILE *out);
+
+/* @err on stderr, in one line whatever a file name has in it.  STATUS_START. */
+int cmd__fail(struct lk_err *err);
 
 /* Command named @name or NULL. */
 const struct cmd *cmd__find(const char *name);

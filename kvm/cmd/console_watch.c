@@ -39,13 +39,26 @@ static void wait_for_silence(struct console_watch *cw)
 		cw->settle.at = cw->panic_end;
 }
 
+/* For the report. */
+static void note_times(struct console_watch *cw, unsigned int seen_before)
+{
+	uint64_t now = timeline__now();
+
+	if (!cw->first_byte)
+		cw->first_byte = now;
+	for (unsigned int i = seen_before; i < cw->watch.seen; i++)
+		cw->expect_at[i] = now;
+}
+
 static void console_said(void *arg, const uint8_t *buf, size_t len)
 {
 	struct console_watch *cw = arg;
 	struct run *run = cw->loop->run;
+	unsigned int seen = cw->watch.seen;
 
 	console_log__write(cw->log, cw->loop->log, buf, len);
 	watch__feed(&cw->watch, buf, len);
+	note_times(cw, seen);
 	send_due(cw);
 	if (cw->watch.failed)
 		run__end(run, RUN_END_FAIL_ON, 0, -1);

@@ -31,6 +31,9 @@ struct console_watch {
 	struct loop_timer settle, limit;
 	uint64_t panic_end; /* no later, 0: no panic */
 	unsigned int sent;
+	/* CLOCK_MONOTONIC, 0: not yet */
+	uint64_t first_byte;
+	uint64_t expect_at[WATCH_PATTERNS];
 };
 
 /* Join @loop and @con, both initialised; @opts and @log (open, or none) have to stay.  0 or -errno. */

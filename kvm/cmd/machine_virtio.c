@@ -118,7 +118,11 @@ static unsigned int engine_needs(const struct machine_disk *md, unsigned int que
 
 unsigned int step__needs(const struct machine *m)
 {
-	unsigned int needs = m->sandbox.file ? SANDBOX_NEED_FILE : 0;
+	unsigned int needs = 0;
+
+	for (unsigned int i = 0; i < SANDBOX_FILES; i++)
+		if (m->sandbox.file[i])
+			needs |= SANDBOX_NEED_FILE;
 
 	for (unsigned int i = 0; i < m->opts->nr_disks; i++)
 		for (unsigned int q = 0; q < m->disk[i].blk.dev.nr_queues; q++)

@@ -215,12 +215,28 @@ static int set_timeout(struct run_options *opts, const char *arg, struct lk_err 
 	return opt_watch__timeout(&opts->watch, arg, err);
 }
 
-static int set_log(struct run_options *opts, const char *arg, struct lk_err *err)
+static int set_file(const char **slot, const char *option, const char *arg, struct lk_err *err)
 {
 	if (!*arg)
 		return lk_err__set(err, -EINVAL,
-				   "the name after --log is empty; give a file, or leave it out");
-	return option__set_once(&opts->log, "--log", arg, err);
+				   "the name after %s is empty; give a file, or leave it out",
+				   option);
+	return option__set_once(slot, option, arg, err);
+}
+
+static int set_log(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	return set_file(&opts->log, "--log", arg, err);
+}
+
+static int set_report(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	return set_file(&opts->report, "--report", arg, err);
+}
+
+static int set_junit(struct run_options *opts, const char *arg, struct lk_err *err)
+{
+	return set_file(&opts->junit, "--junit", arg, err);
 }
 
 static int set_wait_end(struct run_options *opts, const char *arg, struct lk_err *err)
@@ -273,6 +289,10 @@ const struct option_row option_rows[] = {
 	{0, "log", "FILE", set_log,
 	 "copy of the console, with the time in front of\n"
 	 "each line"},
+	{0, "report", "FILE", set_report,
+	 "how the VM ended, when what happened, exits and\n"
+	 "counters, as JSON"},
+	{0, "junit", "FILE", set_junit, "the outcome as one test case in JUnit's XML"},
 	{0, "stats", "FILE", set_stats,
 	 "counters of the disks as JSON when the VM ends;\n"
 	 "-: as a table on stderr"},

@@ -56,6 +56,7 @@ struct run_options {
 	bool rng;
 	bool nodefaults;
 	const char *stats; /* file for the counters, "-": a table on stderr; NULL: none */
+	const char *report, *junit; /* files for the report; NULL: none */
 	const char *log; /* file for a copy of the console, NULL: none */
 	struct watch_options watch;
 	enum sandbox_mode sandbox;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From the end of the VM to a message and an exit status. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,48 +11,32 @@
 #include "cmd.h"
 #include "outcome.h"
 
-static void kvm_gave_up(struct vm *vm, const char *what)
+__attribute__((format(printf, 2, 3))) static void say(struct outcome *o, const char *format, ...)
 {
-	int cpu = vm->run.cpu;
+	va_list ap;
 
-	fprintf(stderr, "lkvm: vCPU %d: %s\n", cpu, what);
-	if (cpu >= 0 && (unsigned int)cpu < vm->nr_vcpus)
-		x86_cpu__dump(&vm->vcpus[cpu], stderr);
-}
-
-static void exit_port(int code)
-{
-	if (code > STATUS_GUEST_MAX)
-		fprintf(stderr,
-			"lkvm: the guest asked for exit status %d; 0 to %d are its own, so it is "
-			"%d\n",
-			code, STATUS_GUEST_MAX, STATUS_GUEST_MAX);
+	va_start(ap, format);
+	vsnprintf(o->reason, sizeof(o->reason), format, ap);
+	va_end(ap);
 }
 
 /* ENOTSUP: KVM came back with something unknown, and a message about it went before. */
-static void host_gave_up(int code)
+static void kvm_reason(const struct run *run, struct outcome *o)
 {
-	fprintf(stderr, "lkvm: the host could not go on: %s; %s\n", strerror(code),
-		code == ENOTSUP ? "a newer lkvm may know it, else please report it"
-				: "see what the host is short of (dmesg, ulimit -a), then start "
-				  "the VM again");
-}
-
-static void tell_kvm(struct vm *vm)
-{
-	const struct run *run = &vm->run;
-	char what[96];
+	int code = run->code;
 
 	if (run->end == RUN_END_KVM_INTERNAL)
-		snprintf(what, sizeof(what), "KVM internal error, suberror %d", run->code);
+		say(o, "vCPU %d: KVM internal error, suberror %d", run->cpu, code);
 	else if (run->end == RUN_END_KVM_ENTRY)
-		snprintf(what, sizeof(what), "KVM could not enter the guest, reason %#x",
-			 (unsigned int)run->code);
+		say(o, "vCPU %d: KVM could not enter the guest, reason %#x", run->cpu,
+		    (unsigned int)code);
 	else if (run->end == RUN_END_KVM_ERROR)
-		snprintf(what, sizeof(what), "KVM_RUN failed: %s", strerror(run->code));
+		say(o, "vCPU %d: KVM_RUN failed: %s", run->cpu, strerror(code));
 	else
-		return host_gave_up(run->code);
-	kvm_gave_up(vm, what);
+		say(o, "the host could not go on: %s; %s", strerror(code),
+		    code == ENOTSUP ? "a newer lkvm may know it, else please report it"
+				    : "see what the host is short of (dmesg, ulimit -a), then "
+				      "start the VM again");
 }
 
 /* The expression that the console has not matched yet. */
@@ -60,69 +45,118 @@ static const char *awaited(const struct watch *w)
 	return w->seen < w->rules->nr_expect ? w->rules->expect[w->seen].source : NULL;
 }
 
-static void tell_timeout(const struct console_watch *cw)
+static void timeout_reason(const struct console_watch *cw, struct outcome *o)
 {
 	const char *pattern = awaited(&cw->watch);
 
 	if (pattern)
-		fprintf(stderr,
-			"lkvm: --timeout: %u s are over and --expect '%s' has not matched\n",
-			cw->opts->timeout, pattern);
+		say(o, "--timeout: %u s are over and --expect '%s' has not matched",
+		    cw->opts->timeout, pattern);
 	else
-		fprintf(stderr, "lkvm: --timeout: %u s are over and the guest has not ended\n",
-			cw->opts->timeout);
+		say(o, "--timeout: %u s are over and the guest has not ended", cw->opts->timeout);
 }
 
-static void tell(struct vm *vm, const struct console_watch *cw, enum cmd_status status)
+/* What ends as it should has no reason to tell. */
+static void find_reason(const struct run *run, const struct console_watch *cw, struct outcome *o)
 {
 	const struct watch *w = &cw->watch;
 
-	switch (status) {
+	switch (o->status) {
 	case STATUS_KVM:
-		return tell_kvm(vm);
+		kvm_reason(run, o);
+		break;
 	case STATUS_PANIC:
 		if (w->panic == WATCH_PANIC_NONE)
-			fprintf(stderr, "lkvm: kernel panic, reported through pvpanic\n");
+			say(o, "kernel panic, reported through pvpanic");
 		else
-			fprintf(stderr, "lkvm: kernel panic: %s\n", w->why);
+			say(o, "kernel panic: %s", w->why);
 		break;
 	case STATUS_FAIL_ON:
-		fprintf(stderr, "lkvm: --fail-on '%s' matched: %s\n", w->failed->source, w->why);
+		say(o, "--fail-on '%s' matched: %s", w->failed->source, w->why);
 		break;
 	case STATUS_UNEXPECTED:
-		fprintf(stderr, "lkvm: the guest ended before --expect '%s' matched\n", awaited(w));
+		say(o, "the guest ended before --expect '%s' matched", awaited(w));
 		break;
 	case STATUS_TIMEOUT:
-		tell_timeout(cw);
+		timeout_reason(cw, o);
 		break;
 	case STATUS_TRIPLE_FAULT:
-		if (vm->run.end == RUN_END_TRIPLE_FAULT)
-			fprintf(stderr, "lkvm: vCPU %d: triple fault\n", vm->run.cpu);
+		say(o, "vCPU %d: triple fault", run->cpu);
 		break;
 	default:
-		if (vm->run.end == RUN_END_EXIT_PORT)
-			exit_port(vm->run.code);
+		if (run->end == RUN_END_EXIT_PORT && run->code > STATUS_GUEST_MAX)
+			say(o,
+			    "the guest asked for exit status %d; 0 to %d are its own, so it is %d",
+			    run->code, STATUS_GUEST_MAX, STATUS_GUEST_MAX);
 		break;
 	}
 }
 
-int outcome__report(struct vm *vm, const struct console_watch *cw)
+/* What the statuses that stand for one thing are called; for the others, what ended it. */
+static const char *kind_of(const struct run *run, int status)
+{
+	static const char *const ends[] = {
+		[RUN_END_POWEROFF] = "poweroff", [RUN_END_RESET] = "reset",
+		[RUN_END_EXIT_PORT] = "exit",	 [RUN_END_TRIPLE_FAULT] = "triple-fault",
+		[RUN_END_KEYBOARD] = "keyboard", [RUN_END_SIGNAL] = "signal",
+	};
+
+	switch (status) {
+	case STATUS_PANIC:
+		return "panic";
+	case STATUS_KVM:
+		return "kvm";
+	case STATUS_FAIL_ON:
+		return "fail-on";
+	case STATUS_UNEXPECTED:
+		return "unexpected-end";
+	case STATUS_SANDBOX:
+		return "sandbox";
+	case STATUS_TIMEOUT:
+		return "timeout";
+	default:
+		break;
+	}
+	if (run->end < sizeof(ends) / sizeof(ends[0]) && ends[run->end])
+		return ends[run->end];
+	return "expected";
+}
+
+void outcome__find(struct outcome *o, const struct run *run, const struct console_watch *cw,
+		   bool refused)
 {
 	const struct watch *w = &cw->watch;
 	struct outcome_facts facts = {
-		.end = vm->run.end,
-		.code = vm->run.code,
+		.end = run->end,
+		.code = run->code,
 		.panicked = w->panic != WATCH_PANIC_NONE ||
-			    atomic_load_explicit(&vm->run.panic, memory_order_acquire),
+			    atomic_load_explicit(&run->panic, memory_order_acquire),
 		.failed = w->failed != NULL,
 		.expecting = w->rules->nr_expect,
 		.satisfied = watch__satisfied(w),
 		.wait_end = w->rules->wait_end,
 	};
-	enum cmd_status status = outcome__decide(&facts);
 
-	tell(vm, cw, status);
-	return status;
+	*o = (struct outcome) {.status = refused ? STATUS_SANDBOX : outcome__decide(&facts)};
+	o->kind = facts.satisfied && !facts.wait_end && o->status == STATUS_OK
+			  ? "expected"
+			  : kind_of(run, o->status);
+	if (refused) /* the message about it went out at once */
+		say(o, "the sandbox refused a system call of lkvm");
+	else
+		find_reason(run, cw, o);
+}
+
+void outcome__tell(const struct outcome *o, struct vm *vm)
+{
+	int cpu = vm->run.cpu;
+
+	if (!o->reason[0] || o->status == STATUS_SANDBOX)
+		return;
+	fprintf(stderr, "lkvm: %s\n", o->reason);
+	if (o->status == STATUS_KVM && vm->run.end != RUN_END_HOST && cpu >= 0 &&
+	    (unsigned int)cpu < vm->nr_vcpus)
+		x86_cpu__dump(&vm->vcpus[cpu], stderr);
 }
 
 void outcome__timeline(struct vm *vm)

@@ -25,11 +25,20 @@ struct outcome_facts {
  */
 enum cmd_status outcome__decide(const struct outcome_facts *facts);
 
+struct outcome {
+	int status; /* exit status of lkvm run */
+	const char *kind; /* one word, as in the report */
+	char reason[1536]; /* a line; empty where it ended as it should */
+};
+
 /*
- * Tell on stderr why the VM ended, where that is not an ordinary end, with the
- * registers where KVM gave up; the exit status of lkvm run.  Threads have ended.
+ * How the VM ended.  @refused: the sandbox refused a system call, which comes before
+ * all else.  Threads have ended, the console's output has been looked at.
  */
-int outcome__report(struct vm *vm, const struct console_watch *cw);
+void outcome__find(struct outcome *o, const struct run *run, const struct console_watch *cw,
+		   bool refused);
+/* The reason on stderr, with the registers where KVM gave up. */
+void outcome__tell(const struct outcome *o, struct vm *vm);
 
 /* --debug: what each part of start-up cost, and lkvm's own share. */
 void outcome__timeline(struct vm *vm);

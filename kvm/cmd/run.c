@@ -16,7 +16,7 @@
 #include "loop.h"
 #include "machine.h"
 #include "outcome.h"
-#include "stats.h"
+#include "outputs.h"
 #include "stream.h"
 #include "term.h"
 
@@ -32,8 +32,8 @@ struct run_state {
 	struct console console;
 	struct console_watch watch;
 	struct console_log log;
-	struct stats_file stats_file;
-	struct stats stats;
+	struct outputs outputs;
+	struct outcome outcome;
 	unsigned int parts_done;
 };
 
@@ -50,16 +50,6 @@ void cmd_run__help(FILE *out)
 		     "before --expect matched, 116 the sandbox refused a system call,\n"
 		     "124 --timeout ran out, 125 lkvm could not start, 128 + N ended by\n"
 		     "signal N (the keyboard counts as 2).\n");
-}
-
-/* One line, whatever a file name has in it. */
-static int fail(struct lk_err *err)
-{
-	for (char *p = err->msg; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	fprintf(stderr, "lkvm: %s\n", err->msg);
-	return STATUS_START;
 }
 
 /* The machine is up: run the vCPUs until the outcome is known. */
@@ -98,41 +88,14 @@ static void add_remedy(struct lk_err *err, int ret)
 			 "queues=");
 }
 
-/*
- * The VM has ended: what its I/O threads counted.  How the guest ended is what the
- * exit status says, whether or not the counters can be written.
- */
-static void report_stats(struct run_state *s, int status)
+static int outputs_up(struct run_state *s, struct lk_err *err)
 {
-	struct lk_err err = {""};
-
-	if (!s->opts.stats)
-		return;
-	machine__stop_io(&s->machine);
-	s->stats.status = status;
-	if (stats__collect(&s->stats, &s->machine)) {
-		fprintf(stderr, "lkvm: --stats: out of memory\n");
-	} else {
-		stats__check(&s->stats, stderr);
-		if (!stats_file__is_open(&s->stats_file))
-			stats__table(stderr, &s->stats);
-		else if (stats_file__write(&s->stats_file, &s->stats, &err))
-			fail(&err);
-	}
-	stats__free(&s->stats);
+	return outputs__open(&s->outputs, &s->opts, err);
 }
 
-/* The file for the counters has to be there before the guest. */
-static int stats_file_up(struct run_state *s, struct lk_err *err)
+static void outputs_down(struct run_state *s)
 {
-	if (!s->opts.stats || !strcmp(s->opts.stats, "-"))
-		return 0;
-	return stats_file__open(&s->stats_file, s->opts.stats, &s->opts, err);
-}
-
-static void stats_file_down(struct run_state *s)
-{
-	stats_file__discard(&s->stats_file);
+	outputs__close(&s->outputs);
 }
 
 /* The copy of the console, as well. */
@@ -171,7 +134,7 @@ static int machine_up(struct run_state *s, struct lk_err *err)
 	s->machine.ready = outputs_ready;
 	s->machine.ready_arg = &s->log;
 	s->machine.sandbox.term = &s->term;
-	s->machine.sandbox.file = s->stats_file.target;
+	outputs__sandbox(&s->outputs, s->machine.sandbox.file);
 	ret = machine__up(&s->machine, &s->opts, s->tl, err);
 	if (ret)
 		add_remedy(err, ret);
@@ -233,9 +196,9 @@ static const struct part {
 	int (*up)(struct run_state *s, struct lk_err *err);
 	void (*down)(struct run_state *s);
 } parts[] = {
-	{stats_file_up, stats_file_down}, {log_up, log_down},		{streams_up, streams_down},
-	{machine_up, machine_down},	  {terminal_up, terminal_down}, {loop_up, loop_down},
-	{console_up, console_down},	  {watch_up, watch_down},
+	{outputs_up, outputs_down}, {log_up, log_down},		  {streams_up, streams_down},
+	{machine_up, machine_down}, {terminal_up, terminal_down}, {loop_up, loop_down},
+	{console_up, console_down}, {watch_up, watch_down},
 };
 
 #define NR_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -262,13 +225,13 @@ static void parts_down(struct run_state *s)
 static int tell(struct run_state *s)
 {
 	struct vm *vm = &s->machine.vm;
-	int status = sandbox__refused(&s->machine.sandbox) ? STATUS_SANDBOX
-							   : outcome__report(vm, &s->watch);
 
+	outcome__find(&s->outcome, &vm->run, &s->watch, sandbox__refused(&s->machine.sandbox));
+	outcome__tell(&s->outcome, vm);
 	if (s->opts.loglevel >= LOG_LEVEL_DEBUG)
 		outcome__timeline(vm);
-	report_stats(s, status);
-	return status;
+	outputs__write(&s->outputs, &s->machine, &s->watch, &s->outcome);
+	return s->outcome.status;
 }
 
 static int run(struct run_state *s)
@@ -277,7 +240,7 @@ static int run(struct run_state *s)
 	int status;
 
 	if (parts_up(s, &err) || serve(s, &err))
-		status = fail(&err);
+		status = cmd__fail(&err);
 	else
 		status = tell(s);
 	parts_down(s);
@@ -324,7 +287,7 @@ int cmd_run(int argc, char **argv, struct timeline *tl)
 	loop__block_signals();
 	raise_open_files();
 	if (options__parse(&s->opts, argc, argv, &err)) {
-		status = fail(&err);
+		status = cmd__fail(&err);
 	} else if (s->opts.help) {
 		cmd_run__help(stdout);
 		status = STATUS_OK;
@@ -333,6 +296,8 @@ int cmd_run(int argc, char **argv, struct timeline *tl)
 			name_process(s->opts.name);
 		timeline__mark(tl, TIMELINE_OPTIONS);
 		s->tl = tl;
+		s->outputs.report.argc = argc;
+		s->outputs.report.argv = argv;
 		status = run(s);
 	}
 	options__free(&s->opts);

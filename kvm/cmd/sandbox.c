@@ -37,6 +37,7 @@ static int lacks(const struct sandbox *sb, struct log *log, const char *what, st
 
 static int files_up(struct sandbox *sb, struct log *log, struct lk_err *err)
 {
+	const char *bad;
 	int ret;
 
 	sb->abi = sandbox_landlock__abi();
@@ -45,12 +46,11 @@ static int files_up(struct sandbox *sb, struct log *log, struct lk_err *err)
 			     "no Landlock here: the kernel is older than 5.13, built without it or "
 			     "started without it (lsm=), or a container hides it",
 			     err);
-	ret = sandbox_landlock__confine(sb->abi, sb->file);
+	ret = sandbox_landlock__confine(sb->abi, sb->file, &bad);
 	if (ret)
 		return lk_err__set(err, ret,
 				   "sandbox: Landlock refuses%s%s: %s; --sandbox-off does without",
-				   sb->file ? " the directory of " : "", sb->file ? sb->file : "",
-				   strerror(-ret));
+				   bad ? " the directory of " : "", bad ? bad : "", strerror(-ret));
 	return 0;
 }
 

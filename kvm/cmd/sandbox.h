@@ -46,7 +46,7 @@ enum sandbox_need {
 	SANDBOX_NEED_IMAGE = 1 << 0, /* a disk that is not null: worker pools */
 	SANDBOX_NEED_AIO = 1 << 1,
 	SANDBOX_NEED_URING = 1 << 2,
-	SANDBOX_NEED_FILE = 1 << 3, /* --stats makes a file at the end */
+	SANDBOX_NEED_FILE = 1 << 3, /* --stats or the like makes a file at the end */
 };
 
 struct sandbox_filter {
@@ -63,12 +63,15 @@ struct sandbox_refusal {
 	char thread[16];
 };
 
+#define SANDBOX_FILES 3
+
 struct sandbox {
 	struct thread_hook hook;
 	/* The caller's, constant until sandbox__down(). */
 	enum sandbox_mode mode;
 	struct term *term; /* put back where the process has to end at once */
-	const char *file; /* --stats makes or replaces it at the end; NULL: none */
+	const char
+		*file[SANDBOX_FILES]; /* made or replaced at the end (--stats, ...); NULL: none */
 	unsigned int needs; /* enum sandbox_need */
 	int endfd; /* an eventfd that ends the main thread's loop */
 
@@ -110,8 +113,11 @@ char *sandbox_filter__name(int nr);
 
 /* The version of the interface; 0: not there. */
 int sandbox_landlock__abi(void);
-/* Only @file can be made or replaced from now on, NULL: nothing.  0 or -errno. */
-int sandbox_landlock__confine(int abi, const char *file);
+/*
+ * Only @file, SANDBOX_FILES of them, can be made or replaced from now on; NULL: nothing.
+ * 0, or -errno with *@bad the file that it is about, or NULL.
+ */
+int sandbox_landlock__confine(int abi, const char *const *file, const char **bad);
 
 /* No execve gives rights back; all descriptors are closed by it.  0 or -errno. */
 int sandbox_rights__fix(void);

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "sandbox.h"
@@ -110,6 +111,7 @@ const struct sandbox_call sandbox_calls[] = {
 	IOCTL(MAIN, KVM_GET_SREGS),
 	IOCTL(MAIN, KVM_TRANSLATE),
 	CALL(close, MAIN),
+	CALL(getrusage, MAIN, IS(0, RUSAGE_SELF)), /* --report */
 	CALL(io_destroy, MAIN, NEED(AIO)),
 	CALL(io_uring_register, MAIN, NEED(URING), IS(1, IORING_UNREGISTER_RING_FDS)),
 	CALL(fcntl, MAIN, IS(1, F_GETFL)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Landlock (Documentation/userspace-api/landlock.rst): nothing can be opened,
- * made or removed, but for one file that --stats writes at the end.
+ * made or removed, but for the files that --stats and the like write at the end.
  *
  * Each version of the interface knows more rights.  All that this kernel knows
  * are handled, which means refused where no rule gives them.
@@ -103,14 +103,20 @@ static int allow_file(int ruleset, const char *file)
 	return ret;
 }
 
-int sandbox_landlock__confine(int abi, const char *file)
+int sandbox_landlock__confine(int abi, const char *const *file, const char **bad)
 {
 	int ruleset = create(abi), ret = 0;
 
+	*bad = NULL;
 	if (ruleset < 0)
 		return ruleset;
-	if (file)
-		ret = allow_file(ruleset, file);
+	for (unsigned int i = 0; i < SANDBOX_FILES && !ret; i++) {
+		if (!file[i])
+			continue;
+		ret = allow_file(ruleset, file[i]);
+		if (ret)
+			*bad = file[i];
+	}
 #ifdef SANDBOX_INSTRUMENTED
 	if (!ret)
 		ret = allow_directory(ruleset, "/proc",

@@ -9,6 +9,7 @@
 #include <lkvm/err.h>
 #include <lkvm/virtio_blk.h>
 
+#include "json.h"
 #include "machine.h"
 
 /* The schema of the JSON text (lkvm.1, STATISTICS); one more where a reader would break. */
@@ -63,36 +64,7 @@ double stats__per_request(const struct virtio_blk_stats *s, uint64_t count);
 
 /* Errors show in ferror(out). */
 void stats__json(FILE *out, const struct stats *stats);
+void stats__put_disks(struct json *json, const struct stats *stats); /* the member "disks" alone */
 void stats__table(FILE *out, const struct stats *stats);
-
-/*
- * Where the JSON text goes: into a new file beside @path, which takes its place,
- * so that a reader finds the old text or the new one, whole.  The new file is
- * there for the moment of writing alone: a VM that is killed leaves none.  What
- * is no regular file (a pipe, /dev/stdout) is opened at once and written to as it
- * is.
- */
-struct stats_file {
-	const char *path; /* as given */
-	char *target; /* what is replaced: links followed; NULL: not a regular file */
-	FILE *out; /* what is no regular file; else NULL */
-};
-
-/* Between stats_file__open() and the end. */
-static inline bool stats_file__is_open(const struct stats_file *file)
-{
-	return file->target || file->out;
-}
-
-/*
- * Before the guest starts.  Refused: what cannot be created or written, and what
- * the VM reads.  0 or -errno with one line, and nothing is left behind.
- */
-int stats_file__open(struct stats_file *file, const char *path, const struct run_options *opts,
-		     struct lk_err *err);
-/* Write and put in place.  0 or -errno with one line.  The file is closed in both cases. */
-int stats_file__write(struct stats_file *file, const struct stats *stats, struct lk_err *err);
-/* Close; leave things as they were.  Not open: nothing. */
-void stats_file__discard(struct stats_file *file);
 
 #endif

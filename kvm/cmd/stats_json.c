@@ -97,6 +97,14 @@ static void put_disk(struct json *json, const struct stats_disk *d)
 	json__end(json, '}');
 }
 
+void stats__put_disks(struct json *json, const struct stats *stats)
+{
+	json__begin(json, "disks", '[');
+	for (unsigned int i = 0; i < stats->nr_disks; i++)
+		put_disk(json, &stats->disk[i]);
+	json__end(json, ']');
+}
+
 void stats__json(FILE *out, const struct stats *stats)
 {
 	struct json json = {.out = out};
@@ -109,10 +117,7 @@ void stats__json(FILE *out, const struct stats *stats)
 	json__number(&json, "version", STATS_VERSION);
 	json__number(&json, "status", stats->status);
 	json__bool(&json, "balanced", balanced);
-	json__begin(&json, "disks", '[');
-	for (i = 0; i < stats->nr_disks; i++)
-		put_disk(&json, &stats->disk[i]);
-	json__end(&json, ']');
+	stats__put_disks(&json, stats);
 	put_total(&json, &stats->total);
 	json__end(&json, '}');
 }

@@ -29,6 +29,11 @@ void cmd_version__help(FILE *out)
 		     "sandbox.\n");
 }
 
+const char *cmd_version__text(void)
+{
+	return LKVM_VERSION;
+}
+
 int cmd_version(int argc, char **argv, struct timeline *tl)
 {
 	(void)argv;

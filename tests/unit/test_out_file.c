@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The file of --stats: whole or not there, and never one that the VM needs. */
+/* The file of --stats, --report and --junit: whole or not there, and never one that the VM needs. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "kvm/cmd/out_file.h"
 #include "kvm/cmd/stats.h"
 
 struct rig {
@@ -22,6 +23,18 @@ struct rig {
 	char dir[32];
 	char path[64]; /* in dir */
 };
+
+static void put(FILE *out, const void *stats)
+{
+	stats__json(out, stats);
+}
+
+static int write_stats(struct out_file *file, struct rig *r, struct lk_err *err)
+{
+	struct out_text text = {.put = put, .arg = &r->stats};
+
+	return out_file__write(file, &text, err);
+}
 
 static int setup(void **state)
 {
@@ -94,24 +107,24 @@ static void test_killed(void **state)
 {
 	struct rig *r = *state;
 	struct run_options opts = {0};
-	struct stats_file file;
+	struct out_file file;
 	struct lk_err err = {""};
 	struct stat before, after;
 
-	assert_int_equal(stats_file__open(&file, r->path, &opts, &err), 0);
-	assert_true(stats_file__is_open(&file));
+	assert_int_equal(out_file__open(&file, "--stats", r->path, &opts, &err), 0);
+	assert_true(out_file__is_open(&file));
 	assert_int_equal(files_in(r->dir), 0);
-	stats_file__discard(&file);
-	assert_false(stats_file__is_open(&file));
+	out_file__discard(&file);
+	assert_false(out_file__is_open(&file));
 
 	put_file(r->path, "old");
 	assert_int_equal(stat(r->path, &before), 0);
-	assert_int_equal(stats_file__open(&file, r->path, &opts, &err), 0);
+	assert_int_equal(out_file__open(&file, "--stats", r->path, &opts, &err), 0);
 	assert_int_equal(files_in(r->dir), 1);
 	assert_int_equal(stat(r->path, &after), 0);
 	assert_int_equal(after.st_ino, before.st_ino);
 	assert_true(file_begins(r->path, "old"));
-	stats_file__discard(&file);
+	out_file__discard(&file);
 }
 
 /* The directory goes away meanwhile: said at the end, and nothing is left behind. */
@@ -119,23 +132,23 @@ static void test_gone(void **state)
 {
 	struct rig *r = *state;
 	struct run_options opts = {0};
-	struct stats_file file;
+	struct out_file file;
 	struct lk_err err = {""};
 	char dir[64], path[80];
 
 	snprintf(dir, sizeof(dir), "%s/sub", r->dir);
 	snprintf(path, sizeof(path), "%s/out", dir);
 	assert_int_equal(mkdir(dir, 0700), 0);
-	assert_int_equal(stats_file__open(&file, path, &opts, &err), 0);
+	assert_int_equal(out_file__open(&file, "--stats", path, &opts, &err), 0);
 	assert_int_equal(rmdir(dir), 0);
-	assert_int_equal(stats_file__write(&file, &r->stats, &err), -ENOENT);
+	assert_int_equal(write_stats(&file, r, &err), -ENOENT);
 	expect(err.msg, "cannot be written: No such file");
-	assert_false(stats_file__is_open(&file));
+	assert_false(out_file__is_open(&file));
 
 	/* what took the name cannot be replaced: the new text goes, it stays */
-	assert_int_equal(stats_file__open(&file, r->path, &opts, &err), 0);
+	assert_int_equal(out_file__open(&file, "--stats", r->path, &opts, &err), 0);
 	assert_int_equal(mkdir(r->path, 0700), 0);
-	assert_int_equal(stats_file__write(&file, &r->stats, &err), -EISDIR);
+	assert_int_equal(write_stats(&file, r, &err), -EISDIR);
 	assert_int_equal(files_in(r->dir), 1);
 	assert_int_equal(rmdir(r->path), 0);
 }
@@ -144,33 +157,33 @@ static void test_file(void **state)
 {
 	struct rig *r = *state;
 	struct run_options opts = {0};
-	struct stats_file file;
+	struct out_file file;
 	struct lk_err err = {""};
 	struct stat st;
 
 	/* not there before it is written, and not at all where it is not */
-	assert_int_equal(stats_file__open(&file, r->path, &opts, &err), 0);
+	assert_int_equal(out_file__open(&file, "--stats", r->path, &opts, &err), 0);
 	assert_int_equal(access(r->path, F_OK), -1);
-	stats_file__discard(&file);
+	out_file__discard(&file);
 	assert_int_equal(access(r->path, F_OK), -1);
 
 	/* an old text stays whole until the new one takes its place; so does the mode */
 	put_file(r->path, "old");
 	assert_int_equal(chmod(r->path, 0640), 0);
-	assert_int_equal(stats_file__open(&file, r->path, &opts, &err), 0);
+	assert_int_equal(out_file__open(&file, "--stats", r->path, &opts, &err), 0);
 	assert_true(file_begins(r->path, "old"));
-	assert_int_equal(stats_file__write(&file, &r->stats, &err), 0);
+	assert_int_equal(write_stats(&file, r, &err), 0);
 	assert_true(file_begins(r->path, "{\n  \"version\""));
 	assert_int_equal(stat(r->path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0640);
-	stats_file__discard(&file); /* closed already: nothing */
+	out_file__discard(&file); /* closed already: nothing */
 }
 
 static void test_link(void **state)
 {
 	struct rig *r = *state;
 	struct run_options opts = {0};
-	struct stats_file file;
+	struct out_file file;
 	struct lk_err err = {""};
 	char link[80];
 	struct stat st;
@@ -178,8 +191,8 @@ static void test_link(void **state)
 	snprintf(link, sizeof(link), "%s/link", r->dir);
 	put_file(r->path, "old");
 	assert_int_equal(symlink("out", link), 0);
-	assert_int_equal(stats_file__open(&file, link, &opts, &err), 0);
-	assert_int_equal(stats_file__write(&file, &r->stats, &err), 0);
+	assert_int_equal(out_file__open(&file, "--stats", link, &opts, &err), 0);
+	assert_int_equal(write_stats(&file, r, &err), 0);
 	assert_int_equal(lstat(link, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	assert_true(file_begins(r->path, "{"));
@@ -188,12 +201,12 @@ static void test_link(void **state)
 
 static void refuse(const char *path, const struct run_options *opts, const char *why)
 {
-	struct stats_file file;
+	struct out_file file;
 	struct lk_err err = {""};
 
-	assert_true(stats_file__open(&file, path, opts, &err) < 0);
+	assert_true(out_file__open(&file, "--stats", path, opts, &err) < 0);
 	expect(err.msg, why);
-	assert_false(stats_file__is_open(&file));
+	assert_false(out_file__is_open(&file));
 }
 
 static void test_refused(void **state)
@@ -247,11 +260,11 @@ static void test_full(void **state)
 {
 	struct rig *r = *state;
 	struct run_options opts = {0};
-	struct stats_file file;
+	struct out_file file;
 	struct lk_err err = {""};
 
-	assert_int_equal(stats_file__open(&file, "/dev/full", &opts, &err), 0);
-	assert_int_equal(stats_file__write(&file, &r->stats, &err), -ENOSPC);
+	assert_int_equal(out_file__open(&file, "--stats", "/dev/full", &opts, &err), 0);
+	assert_int_equal(write_stats(&file, r, &err), -ENOSPC);
 	expect(err.msg, "/dev/full");
 	assert_null(file.out);
 }
@@ -266,5 +279,5 @@ int main(void)
 		RIG_TEST(test_gone),
 	};
 
-	return cmocka_run_group_tests_name("stats_file", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("out_file", tests, NULL, NULL);
 }
