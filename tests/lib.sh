@@ -22,7 +22,8 @@ expect_eq() {
 
 # expect_match NAME TEXT PATTERN: extended regular expression
 expect_match() {
-	if printf '%s\n' "$2" | grep -qE -- "$3"; then
+	# not a pipe: what grep -q leaves unread would fail it, under pipefail
+	if grep -qE -- "$3" <<<"$2"; then
 		ok "$1"
 	else
 		not_ok "$1" "'$3' is not in: $(printf '%s' "$2" | tail -c 300 | tr '\n' '|')"

@@ -37,6 +37,8 @@ static const char *unusable(const char *source)
 	if (strpbrk(source, "\r\n"))
 		return "the expression has a line end in it, and lines are looked at one by one; "
 		       "give one option for each line";
+	if (pattern__too_large(source))
+		return "its repetitions multiply to more than can be held; take some of them out";
 	if (has_back_reference(source))
 		return "back references such as \\1 are not in POSIX extended expressions; write "
 		       "the text out";

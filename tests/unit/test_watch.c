@@ -93,6 +93,53 @@ static void test_refused(void **state)
 	opt_watch__free(&opts);
 }
 
+/*
+ * What the C library would write out until memory ends; found by fuzzing.  The sizes are
+ * those of pattern_cost.c: "a{n}" n + 1, "a+" 2, a group one more than what is in it.
+ */
+static void test_too_large(void **state)
+{
+	char nested[PATTERN_MAX + 1] = "";
+	static const struct {
+		const char *source;
+		bool too_large;
+	} cases[] = {
+		{"a{1998}", false},
+		{"a{2000}", true},
+		{"a{0,2000}", true},
+		{"(a{30}){30}", false}, /* 32 * 31 */
+		{"(a{60}){60}", true},
+		{"((a{20}){20}){20}", true},
+		{"M++++++++++", false}, /* 2^10 */
+		{"M++++++++++++++++++++++++++++++++++++++++++++++++++++++++", true},
+		{"M*****************************************************?", true},
+		{"a{99999999999999999999}", true},
+		{"[a{9}]{9}", false},
+		{"\\{30000}", false}, /* a brace that is meant as it stands */
+		{"x{40}needle|(login|Password): $", false},
+		{"a{,", false},
+		{"a{", false},
+		{")+(", false},
+		{"[", false},
+		{"[]", false},
+		{"", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (pattern__too_large(cases[i].source) != cases[i].too_large)
+			fail_msg("%s", cases[i].source);
+	for (int depth = 0; depth < 340; depth++)
+		nested[depth] = '(';
+	nested[340] = 'a';
+	for (int depth = 0; depth < 340; depth++)
+		memcpy(nested + 341 + 2 * depth, ")+", 3);
+	assert_true(pattern__too_large(nested));
+	memset(nested, '(', PATTERN_MAX);
+	nested[PATTERN_MAX] = '\0';
+	assert_false(pattern__too_large(nested));
+}
+
 /* A story: options as on the command line, bytes in pieces, what is to be seen. */
 struct story {
 	const char *expect[4], *fail_on[3];
@@ -305,9 +352,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),	     cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_stories),	     cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_endless_line), cmocka_unit_test(test_send),
-		cmocka_unit_test(test_timeout),	     cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_too_large),    cmocka_unit_test(test_stories),
+		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_endless_line),
+		cmocka_unit_test(test_send),	     cmocka_unit_test(test_timeout),
+		cmocka_unit_test(test_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
