@@ -103,7 +103,8 @@ static void output_wanted(struct console *con)
 
 	if (!waiting || (con->out_watched && !con->look))
 		return;
-	if (waiting >= UART_TX_LOW || timeline__now() >= due)
+	/* stalled, with a full ring: each byte looked at would make the next one wake us */
+	if (timeline__now() >= due || (waiting >= UART_TX_LOW && !con->out_watched))
 		pump_output(con);
 	else
 		con->pace.at = due;
