@@ -31,3 +31,20 @@ void timeline__mark(struct timeline *tl, enum timeline_mark mark)
 	if (mark < TIMELINE_MARKS && !tl->at[mark])
 		tl->at[mark] = timeline__now();
 }
+
+const char *timeline__name(enum timeline_mark mark)
+{
+	static const char *const names[TIMELINE_MARKS] = {
+		[TIMELINE_MAIN] = "main",
+		[TIMELINE_OPTIONS] = "options",
+		[TIMELINE_KVM] = "kvm-ready",
+		[TIMELINE_MEMORY] = "guest-memory",
+		[TIMELINE_KERNEL] = "kernel-loaded",
+		[TIMELINE_DEVICES] = "devices",
+		[TIMELINE_VCPUS] = "vcpus-ready",
+		[TIMELINE_RUN] = "first-instruction",
+		[TIMELINE_END] = "end",
+	};
+
+	return mark < TIMELINE_MARKS ? names[mark] : "?";
+}

@@ -118,28 +118,29 @@ static void ring_put(uint8_t *ring, size_t size, size_t at, const uint8_t *buf, 
 	memcpy(ring, buf + first, len - first);
 }
 
+/* Output from free-running index @from on, with the lock held. */
+static size_t copy_output(const struct uart *uart, size_t from, void *buf, size_t len)
+{
+	size_t there = uart->tx_head - from;
+
+	if (len > there)
+		len = there;
+	ring_get(uart->tx, UART_TX_SIZE, from, buf, len);
+	return len;
+}
+
 size_t uart__peek(struct uart *uart, void *buf, size_t len)
 {
-	size_t used;
-
 	pthread_mutex_lock(&uart->lock);
-	used = uart->tx_head - uart->tx_tail;
-	if (len > used)
-		len = used;
-	ring_get(uart->tx, UART_TX_SIZE, uart->tx_tail, buf, len);
+	len = copy_output(uart, uart->tx_tail, buf, len);
 	pthread_mutex_unlock(&uart->lock);
 	return len;
 }
 
 size_t uart__look(struct uart *uart, void *buf, size_t len)
 {
-	size_t fresh;
-
 	pthread_mutex_lock(&uart->lock);
-	fresh = uart->tx_head - uart->tx_looked;
-	if (len > fresh)
-		len = fresh;
-	ring_get(uart->tx, UART_TX_SIZE, uart->tx_looked, buf, len);
+	len = copy_output(uart, uart->tx_looked, buf, len);
 	uart->tx_looked += len;
 	pthread_mutex_unlock(&uart->lock);
 	return len;

@@ -3,7 +3,6 @@
 
 #include "payload.h"
 
-#define COM1 0x3f8
 #define FIFO 16
 
 void console__init(void)

@@ -103,6 +103,8 @@ size_t strlen(const char *s);
 int strcmp(const char *a, const char *b);
 int strncmp(const char *a, const char *b, size_t n);
 
+#define COM1 0x3f8
+
 /*
  * console.c: 16550 at 0x3f8, polled.  Formats: %c %s %d %u %x %p, the lengths
  * l and ll, a width, and 0 to pad with zeroes.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a console watch has to see: a panic as a kernel shows it, and a dialogue. */
 #include <linux/serial_reg.h>
+#include <misc/pvpanic.h>
 
 #include "trap.h"
 
-#define COM1 0x3f8
 #define PVPANIC 0x505
-#define PVPANIC_PANICKED 1
 
 /*
  * text=0: the console says nothing; pvpanic=1: the report through the port, in the place

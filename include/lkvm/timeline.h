@@ -28,6 +28,7 @@ struct timeline {
 	uint64_t kvm_ns; /* spent inside KVM ioctls until TIMELINE_RUN */
 };
 
+const char *timeline__name(enum timeline_mark mark); /* one word, for messages and reports */
 uint64_t timeline__now(void);
 void timeline__init(struct timeline *tl); /* first thing in main() */
 void timeline__mark(struct timeline *tl, enum timeline_mark mark); /* first call for a mark wins */

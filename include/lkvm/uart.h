@@ -63,8 +63,8 @@ int uart__init(struct uart *uart, struct vm *vm, uint16_t port, unsigned int gsi
 void uart__fini(struct uart *uart); /* threads have ended */
 
 /*
- * Main thread.  wakefd is written when the first byte enters an empty ring and
- * when the ring becomes half full, so whoever was woken goes on until
+ * Main thread.  wakefd is written when the first byte enters a ring that is empty, or
+ * that uart__look() has seen all of, and when the ring becomes half full, so whoever was woken goes on until
  * uart__pending() is 0, at a pace of its own.
  */
 size_t uart__pending(struct uart *uart); /* bytes of output that wait */
@@ -73,7 +73,7 @@ size_t uart__peek(struct uart *uart, void *buf, size_t len);
 /*
  * Main thread.  Copy up to @len bytes of output that no call has copied yet, whether
  * or not the host takes them; count of bytes.  What uart__consume() takes is past
- * looking at.  The first byte after the last one shown writes wakefd, too.
+ * looking at.
  */
 size_t uart__look(struct uart *uart, void *buf, size_t len);
 /* Main thread.  @len bytes of what uart__peek() showed have reached the host. */

@@ -39,6 +39,7 @@ static void output_gone(struct console *con, int err)
 	log__warn(con->loop->log, "console output is discarded from here on: %s", strerror(err));
 }
 
+/* At most a ring of it: nothing is taken out meanwhile, so the guest cannot go on for ever. */
 static void look(struct console *con)
 {
 	size_t len;
@@ -79,7 +80,6 @@ static void pump_output(struct console *con)
 		con->last_tx = timeline__now();
 		return;
 	}
-
 	for (int i = 0; i < MAX_WRITES; i++) {
 		n = write_some(con, sizeof(con->out_buf));
 		if (n <= 0)

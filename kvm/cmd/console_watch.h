@@ -11,7 +11,7 @@
 /*
  * Ends the run by what the console shows and by the clock: --expect, --fail-on and
  * --timeout, and a kernel panic, seen in the text or reported through pvpanic.  Types
- * what --send says.  Main thread, in the loop's handlers.
+ * what --send says and copies the console for --log.  Main thread, in the loop's handlers.
  *
  * A panic ends the run when the kernel has said its last line, or nothing more for a
  * moment: the trace comes after the first line, and a report through pvpanic before
@@ -36,7 +36,10 @@ struct console_watch {
 	uint64_t expect_at[WATCH_PATTERNS];
 };
 
-/* Join @loop and @con, both initialised; @opts and @log (open, or none) have to stay.  0 or -errno. */
+/*
+ * Join @loop and @con, both initialised; @opts and @log (open, or none) have to stay.
+ * 0 or -errno.
+ */
 int console_watch__init(struct console_watch *cw, const struct watch_options *opts,
 			struct loop *loop, struct console *con, struct console_log *log,
 			struct lk_err *err);

@@ -10,36 +10,33 @@
 
 #define MAX_TIMEOUT (365UL * 24 * 3600)
 
-static int too_many(const char *option, struct lk_err *err)
+static int add_pattern(struct pattern *patterns, unsigned int *nr, const char *option,
+		       const char *arg, struct lk_err *err)
 {
-	return lk_err__set(err, -EINVAL, "%s is given more than %d times; join expressions with |",
-			   option, WATCH_PATTERNS);
+	int ret;
+
+	if (*nr == WATCH_PATTERNS)
+		return lk_err__set(err, -EINVAL,
+				   "%s is given more than %d times; join expressions with |",
+				   option, WATCH_PATTERNS);
+	ret = pattern__compile(&patterns[*nr], option, arg, err);
+	if (!ret)
+		(*nr)++;
+	return ret;
 }
 
 int opt_watch__expect(struct watch_options *opts, const char *arg, struct lk_err *err)
 {
 	struct watch_rules *rules = &opts->rules;
-	int ret;
 
-	if (rules->nr_expect == WATCH_PATTERNS)
-		return too_many("--expect", err);
-	ret = pattern__compile(&rules->expect[rules->nr_expect], "--expect", arg, err);
-	if (!ret)
-		rules->nr_expect++;
-	return ret;
+	return add_pattern(rules->expect, &rules->nr_expect, "--expect", arg, err);
 }
 
 int opt_watch__fail_on(struct watch_options *opts, const char *arg, struct lk_err *err)
 {
 	struct watch_rules *rules = &opts->rules;
-	int ret;
 
-	if (rules->nr_fail_on == WATCH_PATTERNS)
-		return too_many("--fail-on", err);
-	ret = pattern__compile(&rules->fail_on[rules->nr_fail_on], "--fail-on", arg, err);
-	if (!ret)
-		rules->nr_fail_on++;
-	return ret;
+	return add_pattern(rules->fail_on, &rules->nr_fail_on, "--fail-on", arg, err);
 }
 
 /* "xHH": a byte, or -EINVAL. */

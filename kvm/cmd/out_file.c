@@ -21,6 +21,17 @@ static bool same_file(const struct stat *st, const char *path)
 	return path && !stat(path, &other) && same_inode(st, &other);
 }
 
+bool out_file__same(const char *a, const char *b)
+{
+	struct stat st;
+
+	if (!a || !b)
+		return false;
+	if (stat(a, &st))
+		return !strcmp(a, b);
+	return S_ISREG(st.st_mode) && same_file(&st, b);
+}
+
 static bool is_output(const struct stat *st)
 {
 	struct stat out;

@@ -8,6 +8,9 @@
 
 #include "options.h"
 
+/* Do two names mean one regular file, there or to be made?  NULL means none. */
+bool out_file__same(const char *a, const char *b);
+
 /*
  * Is @path, an existing file with @st that @option would write, in use by the VM or by
  * lkvm's own output?  0, or -EINVAL with a line.

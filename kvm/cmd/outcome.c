@@ -161,20 +161,13 @@ void outcome__tell(const struct outcome *o, struct vm *vm)
 
 void outcome__timeline(struct vm *vm)
 {
-	static const char *const names[TIMELINE_MARKS] = {
-		[TIMELINE_MAIN] = "main",	  [TIMELINE_OPTIONS] = "options",
-		[TIMELINE_KVM] = "KVM ready",	  [TIMELINE_MEMORY] = "guest memory",
-		[TIMELINE_KERNEL] = "boot data",  [TIMELINE_DEVICES] = "devices",
-		[TIMELINE_VCPUS] = "vCPUs ready", [TIMELINE_RUN] = "first KVM_RUN",
-		[TIMELINE_END] = "end",
-	};
 	const struct timeline *tl = &vm->timeline;
 	uint64_t base = tl->at[TIMELINE_MAIN] - tl->exec_ns;
 	unsigned int i;
 
 	for (i = 0; i < TIMELINE_MARKS; i++)
 		if (tl->at[i])
-			fprintf(stderr, "lkvm: timeline %-14s %10.3f ms\n", names[i],
+			fprintf(stderr, "lkvm: timeline %-17s %10.3f ms\n", timeline__name(i),
 				(tl->at[i] - base) / 1e6);
 	if (tl->at[TIMELINE_RUN])
 		fprintf(stderr,

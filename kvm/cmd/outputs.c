@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The files that a run leaves. */
+#include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "cmd.h"
 #include "outputs.h"
+
+struct named {
+	const char *option, *path; /* path NULL: not given */
+};
 
 static void put_stats(FILE *out, const void *stats)
 {
@@ -67,17 +72,28 @@ void outputs__close(struct outputs *o)
 		out_file__discard(&o->file[i]);
 }
 
+/* The one that is written last would take the place of the other. */
+static int check_apart(const struct named *files, unsigned int nr, struct lk_err *err)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		for (unsigned int j = 0; j < i; j++)
+			if (out_file__same(files[i].path, files[j].path))
+				return lk_err__set(err, -EINVAL,
+						   "%s %s: %s writes this file, too; name another",
+						   files[i].option, files[i].path, files[j].option);
+	return 0;
+}
+
 int outputs__open(struct outputs *o, const struct run_options *opts, struct lk_err *err)
 {
 	const bool table = opts->stats && !strcmp(opts->stats, "-");
-	const struct {
-		const char *option, *path;
-	} files[NR_OUTPUTS] = {
+	const struct named files[] = {
 		[OUT_STATS] = {"--stats", table ? NULL : opts->stats},
 		[OUT_REPORT] = {"--report", opts->report},
 		[OUT_JUNIT] = {"--junit", opts->junit},
+		[NR_OUTPUTS] = {"--log", opts->log}, /* opened elsewhere */
 	};
-	int ret = 0;
+	int ret = check_apart(files, NR_OUTPUTS + 1, err);
 
 	o->opts = opts;
 	uname(&o->report.host);

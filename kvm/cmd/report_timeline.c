@@ -22,20 +22,8 @@ static void add(struct list *list, struct report_event e)
 
 static void add_marks(struct list *list, const struct timeline *tl)
 {
-	static const char *const names[TIMELINE_MARKS] = {
-		[TIMELINE_MAIN] = "main",
-		[TIMELINE_OPTIONS] = "options",
-		[TIMELINE_KVM] = "kvm-ready",
-		[TIMELINE_MEMORY] = "guest-memory",
-		[TIMELINE_KERNEL] = "kernel-loaded",
-		[TIMELINE_DEVICES] = "devices",
-		[TIMELINE_VCPUS] = "vcpus-ready",
-		[TIMELINE_RUN] = "first-instruction",
-	};
-
 	for (unsigned int i = 0; i < TIMELINE_MARKS; i++)
-		if (names[i])
-			add(list, (struct report_event) {.at = tl->at[i], .name = names[i]});
+		add(list, (struct report_event) {.at = tl->at[i], .name = timeline__name(i)});
 }
 
 /* Of all its queues. */
@@ -96,8 +84,5 @@ unsigned int report__timeline(const struct report *report, struct report_event e
 	add_marks(&list, &report->machine->vm.timeline);
 	add_disks(&list, report);
 	add_console(&list, report->cw);
-	/* last, although what was on its way then is read after it */
-	add(&list, (struct report_event) {.at = report->machine->vm.timeline.at[TIMELINE_END],
-					  .name = "end"});
 	return list.nr;
 }

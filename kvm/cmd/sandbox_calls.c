@@ -120,7 +120,7 @@ const struct sandbox_call sandbox_calls[] = {
 	CALL(fstat, MAIN),
 	CALL(newfstatat, MAIN),
 	CALL(lseek, MAIN),
-	/* main: --stats FILE, whose directory is what Landlock leaves; a new file at that */
+	/* main: --stats and the like, whose directory is what Landlock leaves; a new file at that */
 	CALL(openat, MAIN, NEED(FILE), BITS(2, O_CREAT | O_EXCL, 0)),
 	CALL(umask, MAIN, NEED(FILE)),
 	CALL(fchmod, MAIN, NEED(FILE)),

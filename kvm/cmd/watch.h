@@ -32,7 +32,9 @@ enum watch_panic {
  * decides, and nothing after it counts.  A line is looked at when it is complete and
  * whenever what came is all for now, so that a prompt without a line end matches;
  * "^" is the start of a line, "$" the end of a complete one.  Text is as
- * console_text.h makes it.  Never allocates.  One thread.
+ * console_text.h makes it.  Memory of its own
+ * is fixed; what the C library takes for an expression grows with the text that it has
+ * seen.  One thread.
  */
 struct watch {
 	const struct watch_rules *rules;
