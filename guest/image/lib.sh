@@ -9,7 +9,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${BUILD:-$root/build}
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
-tmp=$(mktemp -d "$build/tmp.XXXXXX")
+# all in one directory that stays: who walks $build leaves it out as a whole
+mkdir -p "$build/tmp"
+tmp=$(mktemp -d "$build/tmp/XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 
 # The programs that Debian's packages bring, and no others of the same names:
